@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Appends a row of a head. Returns false unless the row consists of `columns`
-// weights.
+// Appends one row of the weights of a head. Returns false if the row does not
+// consist of `columns` weights.
 bool AddRow(const Json& row, size_t columns, std::vector<double>& head) {
   if (!row.is_array() || row.size() != columns) return false;
   for (const Json& weight : row) {
@@ -55,7 +55,7 @@ LabelledMatrix ReadMap(const JsonObject& json) {
   return map;
 }
 
-// Returns one line for each row of a head.
+// Returns the weights of a head, one line per row.
 std::string HeadText(const LabelledMatrix& map, absl::Span<const double> head) {
   const auto append = [](std::string* text, double value) {
     absl::StrAppend(text, std::isfinite(value)
@@ -98,7 +98,8 @@ std::string AttentionJson(absl::Span<const LabelledMatrix> maps) {
 
 absl::StatusOr<std::vector<LabelledMatrix>> ParseAttentionJson(
     absl::string_view text) {
-  // The file is trusted, and a long text with many layers has many weights.
+  // Does not limit the number of values, because Regard wrote the file, and a
+  // long text with many layers has many weights.
   REGARD_ASSIGN_OR_RETURN(JsonFile file,
                           JsonFile::Parse(text, "attention.json", /*line=*/1,
                                           /*most_values=*/text.size()));

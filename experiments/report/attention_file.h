@@ -1,5 +1,5 @@
-// attention.json: the attention weights that a run shows, for other programs.
-// The format is described in docs/run_folder.md.
+// attention.json: the attention weights that a report shows, for other
+// programs. The format is described in docs/run_folder.md.
 #ifndef EXPERIMENTS_REPORT_ATTENTION_FILE_H_
 #define EXPERIMENTS_REPORT_ATTENTION_FILE_H_
 

@@ -17,13 +17,13 @@ namespace {
 constexpr int64_t kMostRanges = 8;
 constexpr size_t kMostExtremes = 5;
 
-// Ranges of lengths. Range `index` contains lengths in ((index - 1) * width,
-// index * width].
+// Ranges of input lengths. Range `index` contains the lengths from (index - 1)
+// * width + 1 to index * width.
 struct Ranges {
   int64_t width = 1;
   int64_t last = 0;      // the index of the last range
   bool is_open = false;  // whether the last range has no upper limit
-  // Indices of examples, by range.
+  // Indices of examples, by the index of the range.
   std::map<int64_t, std::vector<size_t>> examples = {};
 
   std::string Label(int64_t index) const {
@@ -48,7 +48,8 @@ Ranges RangesOf(const EvaluatedSet& set) {
   if (lengths.empty()) return ranges;
   const size_t longest = lengths.size() - 1;
   const int64_t high = lengths[longest - longest * 2 / 100];
-  // Tries the widths 1, 2, 5, 10, 20, ...
+  // Uses the smallest of the widths 1, 2, 5, 10, 20, ... that gives few enough
+  // ranges.
   for (int64_t step = 0;
        IndexOf(high, ranges.width) - IndexOf(lengths.front(), ranges.width) >=
        kMostRanges;
@@ -122,7 +123,7 @@ Table WorstAndBest(const EvaluatedSet& set,
   if (metric == set.metrics.end()) return table;
   table.header = {"", metric->name, "input", "reference", "output"};
   std::vector<size_t> order;
-  // A set may contain the same example twice.
+  // Skips repeated examples.
   std::set<std::pair<std::string, std::string>> seen;
   for (size_t i = 0; i < set.examples.size(); ++i) {
     if (seen.emplace(set.examples[i].input, set.examples[i].output).second) {

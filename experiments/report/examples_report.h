@@ -1,5 +1,5 @@
-// Report sections about the examples of a data set: a metric by the length of
-// the input, and the worst and best examples.
+// Sections of a report about the examples of a data set: a metric by the length
+// of the input, and the worst and best examples.
 #ifndef EXPERIMENTS_REPORT_EXAMPLES_REPORT_H_
 #define EXPERIMENTS_REPORT_EXAMPLES_REPORT_H_
 
@@ -25,14 +25,14 @@ struct ByLength {
   Table table = {};  // one row per range
 };
 
-// Measures the first metric of the sets by the length of the input. The sets
-// must have the same examples. There are at most eight ranges; the last one
+// Computes the first metric of the sets by the length of the input. The sets
+// must have the same examples. There are at most eight ranges. The last range
 // includes all examples that are longer than 98 % of the examples. Bands and
 // brackets are 95 % bootstrap intervals with the given seed. The result has no
 // rows if there are fewer than two ranges, or no metric.
 ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed);
 
-// Returns up to five of the worst and of the best examples. The metric is the
+// Returns up to five of the worst and up to five of the best examples. Uses the
 // first metric of single examples for which `infos` states whether lower or
 // higher is better. Its name is header[1]. The result has no rows if there is
 // no such metric.

@@ -15,8 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Makes one example of each length, correct if the length is at most
-// `longest_right`.
+// Returns a set with one example of each length, which is correct if the length
+// is at most `longest_right`.
 EvaluatedSet SetOf(const std::vector<int64_t>& lengths, int64_t longest_right) {
   EvaluatedSet set = {.length_unit = "words"};
   ExampleMetric metric = {.name = "test/accuracy", .of_single_examples = true};
@@ -62,13 +62,14 @@ TEST(MeasureByLengthTest, TheLastRangeTakesWhatIsFarLonger) {
   lengths.insert(lengths.end(), {40, 50});
   const EvaluatedSet run = SetOf(lengths, 12);
   const ByLength result = MeasureByLength({{"run", &run}}, 1);
-  // Each range has two lengths.
+  // Each range must contain two lengths, except for the last.
   EXPECT_THAT(Column(result.table, 0), ElementsAre("1-2", "9-10", "11+"));
   EXPECT_THAT(Column(result.table, 1), ElementsAre("1", "49", "51"));
   const Series& series = result.plot.series[0];
   EXPECT_THAT(series.xs, ElementsAre(1, 10, (49 * 12 + 90) / 51.0));
   EXPECT_THAT(series.ys, ElementsAre(1, 1, 49 / 51.0));
-  // Whether an example is correct varies randomly.
+  // All examples of the second range are correct, so its band has no width. In
+  // the last range, whether an example is correct varies.
   EXPECT_EQ(series.low[1], 1);
   EXPECT_EQ(series.high[1], 1);
   EXPECT_GT(series.low[2], 0.8);
@@ -100,7 +101,7 @@ std::vector<MetricInfo> InfosOf(Better better) {
 TEST(WorstAndBestTest, ShowsBothEndsOnce) {
   EvaluatedSet set = SetOf({1, 2, 3, 4, 5}, 0);
   set.metrics[0].statistics = {0.5, 1, 0.2, 1, 0.9, 1, 0.1, 1, 0.7, 1};
-  // Adds the worst example again.
+  // Adds the worst example a second time.
   set.examples.push_back(set.examples[3]);
   set.metrics[0].Add({0.1, 1});
   const Table table = WorstAndBest(set, InfosOf(Better::kHigher));

@@ -9,9 +9,9 @@
 
 namespace regard {
 
-// Returns the query, the key, their score, and the contribution of each source,
-// largest first. Then come the largest terms, the sum of the other terms, and
-// the total.
+// Returns a text with the query, the key, their score, and the contribution of
+// each source, largest first. Then come the largest terms, the sum of all other
+// terms, and the total.
 std::string ExplanationText(const ScoreExplanation& explanation);
 
 // Returns the explanation in the format of docs/json.md.

@@ -9,8 +9,7 @@
 namespace regard {
 namespace {
 
-// Makes an explanation with two sources and biases, and terms from 0.25 to
-// 2.25.
+// Returns an explanation with two sources, biases, and terms from 0.25 to 2.25.
 ScoreExplanation Explanation() {
   ScoreExplanation explanation = {
       .site = "decoder/layers[1]/self/attention/weights",

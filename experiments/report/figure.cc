@@ -22,11 +22,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kUsualSize = 256;
 constexpr int kLargestCell = 8;
-// Minimum side of a cell with a border.
+// Minimum side of a cell that can have a border, in pixels.
 constexpr int kSmallestBordered = 4;
 
-// Returns the colours of `property` in page.css, whose first block is for light
-// pages.
+// Returns the colours that page.css lists for `property`. Its first block is
+// for light pages.
 std::vector<Rgb> PageColors(absl::string_view property) {
   const absl::string_view style = PageStyle();
   const size_t begin = style.find(absl::StrCat(" ", property, ": #"));
@@ -42,7 +42,7 @@ std::vector<Rgb> PageColors(absl::string_view property) {
   return colors;
 }
 
-// Returns the indices of the points of a line that are kept, in ascending
+// Returns the indices of the points of a line that are drawn, in ascending
 // order.
 std::vector<size_t> Thinned(const Series& series) {
   constexpr size_t kStretches = 500;
@@ -55,7 +55,7 @@ std::vector<size_t> Thinned(const Series& series) {
   for (size_t stretch = 0; stretch < kStretches; ++stretch) {
     const size_t begin = stretch * size / kStretches;
     const size_t end = (stretch + 1) * size / kStretches;
-    // Indices. `end` means that there is none.
+    // Indices of points, or `end` if the segment has none.
     size_t smallest = end;
     size_t largest = end;
     size_t gap = end;
@@ -79,21 +79,22 @@ std::vector<size_t> Thinned(const Series& series) {
 Json Number(double value) {
   if (!std::isfinite(value)) return nullptr;
   const Json rounded = Json::parse(absl::StrFormat("%.6g", value));
-  // An integer with an exponent would be written with a decimal point.
+  // Stores integers as such, because a large number with an exponent would be
+  // written with a decimal point.
   const double number = rounded.get<double>();
   if (number != std::floor(number) || std::abs(number) >= 1e15) return rounded;
   return static_cast<int64_t>(number);
 }
 
-// Returns the number of decimals for values of this maximum: three significant
-// digits, and at least three decimals. A page can show at most 300.
+// Returns the number of decimals that keep three significant digits of the
+// largest value. At least three, and at most 300, the limit of a page.
 int DecimalsOf(double largest) {
   if (largest >= 0.1) return 3;
   return std::min(2 - static_cast<int>(std::floor(std::log10(largest))), 300);
 }
 
-// Returns the value in units of the last decimal. Values that are not finite
-// become text.
+// Returns the value as a multiple of 10^-decimals, rounded to an integer.
+// Values that are not finite become text.
 Json RoundedUnits(double value, int decimals) {
   const double units = std::round(value * std::pow(10.0, decimals));
   if (!std::isfinite(units)) return absl::StrCat(value);
@@ -116,14 +117,14 @@ Json Names(const std::vector<std::string>& tokens) {
 // The names of the styles, in the order of SeriesStyle.
 constexpr const char* kStyleNames[] = {"line", "dashed", "points"};
 
-// Returns the beginning of a figure, including the caption.
+// Returns the first part of a figure, which includes the caption.
 std::string FigureBegin(absl::string_view css_class, size_t index,
                         absl::string_view title) {
   return absl::StrCat("<figure class=\"", css_class, "\" id=\"f", index,
                       "\"><figcaption>", EscapeHtml(title), "</figcaption>\n");
 }
 
-// Returns the values of a head, and the sum of each row.
+// Returns the values of a head, and the sum of each row if `with_sums`.
 Json HeadJson(const LabelledMatrix& map, const std::vector<double>& head,
               int decimals, bool with_sums) {
   Json json = {{"values", Json::array()}};
@@ -161,7 +162,7 @@ std::string Legend(const LabelledMatrix& map, const ColorScale& scale) {
 // Opacity of the tint for the largest weight.
 constexpr double kStrongestTint = 0.8;
 
-// Returns the beginning of a rectangle over cells of the grid.
+// Returns the start of a <rect> element that covers `cells` of the grid.
 std::string RectOver(const Picture& picture, const Cell& cells) {
   const double height = static_cast<double>(picture.height) / picture.rows;
   const double width = static_cast<double>(picture.width) / picture.columns;

@@ -1,5 +1,5 @@
 // Figures of an HTML page: plots, heat maps and pictures. The script of the
-// page draws plots and heat maps from JSON. Also draws heat maps as images.
+// page draws plots and heat maps from JSON. Also draws a heat map as pixels.
 #ifndef EXPERIMENTS_REPORT_FIGURE_H_
 #define EXPERIMENTS_REPORT_FIGURE_H_
 
@@ -14,35 +14,36 @@
 
 namespace regard {
 
-// The first two functions return a <figure> element, whose id is "f" and its
-// index in `figures`. They append to `figures` the JSON that the script draws.
+// PlotFigure() and HeatMapFigure() return a <figure> element, and append to
+// `figures` the JSON that the script draws. The id of the element is "f" and
+// the index of the JSON in `figures`.
 
-// Returns a figure with an empty canvas. A line with many points is thinned to
-// the minimum, the maximum and the first gap of each of 500 segments. So spikes
-// and gaps remain visible. CHECK-fails if the ys of a series differ in number
-// from its xs.
+// Returns a figure with an empty canvas. A line with many points is thinned:
+// each of 500 segments keeps its minimum, its maximum and its first gap, so
+// that spikes and gaps remain visible. CHECK-fails if a series has not as many
+// ys as xs.
 std::string PlotFigure(const Plot& plot, nlohmann::ordered_json& figures);
 
 // Returns a figure with a legend. Values are rounded to thousandths, or to
-// three digits of the largest value if that is small. Each row has its sum,
-// unless there are negative values. Without JavaScript, characters of different
-// shades represent the weights. CHECK-fails if the size of a head is not rows x
-// columns.
+// three significant digits of the largest value if it is small. Each row shows
+// its sum, unless there are negative values. Without JavaScript, characters of
+// different shades represent the weights. CHECK-fails if the size of a head is
+// not rows x columns.
 std::string HeatMapFigure(const LabelledMatrix& map,
                           nlohmann::ordered_json& figures);
 
-// Returns a <figure> element with an embedded image. Each cell is tinted by its
-// fraction of the largest weight, and shows its weight under the pointer. Gold
-// blocks are outlined. CHECK-fails if the sizes do not match.
+// Returns a <figure> element with an embedded image. Each cell is tinted in
+// proportion to its weight, and shows the weight under the pointer. Gold blocks
+// are outlined. CHECK-fails if the sizes do not match.
 std::string PictureFigure(const Picture& picture);
 
-// Returns the content of the <svg> element of a picture, in units of image
-// pixels. CHECK-fails if the sizes do not match.
+// Returns the content of the <svg> element of a picture. The unit is a pixel of
+// the image. CHECK-fails if the sizes do not match.
 std::string PictureElements(const Picture& picture);
 
-// The range of a colour scale. The largest value is 1, or the largest weight of
-// all heads if that is below 1/2. If any weight is negative, it is the largest
-// absolute value. Values that are not finite are ignored.
+// The range of a colour scale. `largest` is 1, or the largest weight of all
+// heads if that is below 1/2. If any weight is negative, `largest` is the
+// largest absolute value. Values that are not finite are ignored.
 struct ColorScale {
   double largest = 0;
   bool is_signed = false;  // whether a second scale shows negative values
@@ -50,28 +51,28 @@ struct ColorScale {
 
 ColorScale ScaleOf(const LabelledMatrix& map);
 
-// Returns the colour of a weight on a light page. The colour scale ends at
-// `largest`. Negative weights use the second scale. Values that are not finite
-// are grey.
+// Returns the colour of a weight on a light page. `largest` is the end of the
+// colour scale. Negative weights have a second scale. Values that are not
+// finite are grey.
 using Rgb = std::array<uint8_t, 3>;
 Rgb ColorOf(double weight, double largest);
 
-// Returns the title with the full name of the hook point, if the map has one:
-// "decoder/layers[0]/self/attention/weights: the text".
+// Returns the title of a map. If the map has a hook point, its full name is a
+// part of the title: "decoder/layers[0]/self/attention/weights: the text".
 std::string ShownTitle(const LabelledMatrix& map);
 
-// A matrix as pixels, for image viewers.
+// A heat map as pixels, for image viewers.
 struct HeatMapImage {
   int height;
   int width;
   std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
 };
 
-// Draws a head as squares of one colour, row 0 at the top, without labels. If
-// possible, the side of a square limits the image to about 256 pixels. Uses the
-// colours of light pages, and grey for values that are not finite. Gold cells
-// have a border if there is space. `map` must have at least one cell, and the
-// head must have rows x columns weights.
+// Draws each weight of a head as a square of one colour, row 0 at the top,
+// without labels. The squares are as large as fits into about 256 pixels. Uses
+// the colours of light pages, and grey for values that are not finite. Gold
+// cells have a border if there is space. `map` must have at least one cell, and
+// the head must have rows x columns weights.
 HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head);
 
 }  // namespace regard

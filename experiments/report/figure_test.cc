@@ -23,7 +23,7 @@ using ::testing::StartsWith;
 
 using Json = nlohmann::ordered_json;
 
-// A figure, and the JSON for the script.
+// A figure, and the JSON that the script draws.
 struct Drawn {
   std::string html;
   Json data;
@@ -116,8 +116,8 @@ TEST(PlotFigureTest, AValueThatIsNotFiniteIsNull) {
 TEST(PlotFigureTest, ThinsALongLineButKeepsItsSpikesAndGaps) {
   Plot plot = {.series = {{.name = "a"}}};
   for (int i = 0; i < 100'000; ++i) {
-    // The first gap begins the segment of a spike. The second follows the other
-    // spike.
+    // The first gap is at the start of a segment with a spike. The second gap
+    // follows the other spike.
     const bool gap = i == 12'200 || i == 54'322;
     plot.series[0].xs.push_back(i);
     plot.series[0].ys.push_back(gap           ? std::nan("")
@@ -132,8 +132,8 @@ TEST(PlotFigureTest, ThinsALongLineButKeepsItsSpikesAndGaps) {
   EXPECT_EQ(std::count(ys.begin(), ys.end(), nullptr), 2);
 }
 
-// Keeps the minimum and the maximum of each of 500 segments. For equal values,
-// keeps the first.
+// Each of 500 segments must keep its minimum and its maximum. If several values
+// are equal, it must keep the first.
 TEST(PlotFigureTest, KeepsTwoPointsOfAStretchInTheirOrder) {
   const auto kept = [](size_t size, auto y,
                        SeriesStyle style = SeriesStyle::kLine) {
@@ -188,7 +188,7 @@ TEST(HeatMapFigureTest, RoundsValuesToThousandths) {
             Json({"nan", 1000}));
 }
 
-// Gradients are often small. This map contains nothing else.
+// A map of gradients may contain only small values.
 TEST(HeatMapFigureTest, KeepsThreeDigitsOfTheLargestOfSmallValues) {
   const auto decimals_and_values = [](double first, double second) {
     const Json data = Draw(OneByTwo(first, second)).data;
@@ -255,7 +255,7 @@ TEST(HeatMapFigureTest, EscapesTokens) {
   EXPECT_EQ(data["columns"][0], "\"&");
 }
 
-// Uses all colours at random, the worst case for the size.
+// Uses random colours, the worst case for the size of the page.
 TEST(HeatMapFigureTest, ACellTakesFewBytes) {
   LabelledMatrix map;
   for (int i = 0; i < 50; ++i) {
@@ -294,7 +294,7 @@ TEST(PictureTest, TheImageIsInThePage) {
   EXPECT_THAT(html, StartsWith("<figure class=\"picture\"><figcaption>a "
                                "&lt;coat&gt;</figcaption>"));
   EXPECT_THAT(html, HasSubstr("viewBox=\"0 0 4 2\""));
-  // The first bytes of a PNG file.
+  // The link must begin like a PNG file.
   EXPECT_THAT(html, HasSubstr("href=\"data:image/png;base64,iVBORw0KGgo"));
   EXPECT_THAT(html, Not(HasSubstr("<rect")));
 }

@@ -15,7 +15,7 @@
 namespace regard {
 namespace {
 
-// Sizes in pixels.
+// Positions and sizes in pixels.
 constexpr double kWidth = 960;
 constexpr double kDifferences = 506;
 constexpr double kDifferencesEnd = 664;
@@ -25,8 +25,8 @@ constexpr double kRow = 44;
 constexpr double kBottom = 30;
 constexpr int kMaxTicks = 4;
 
-// The columns of labels, values and means. They are wider in a plot without
-// differences.
+// The widths of the columns of labels, values and means. They are larger in a
+// plot without differences.
 struct Columns {
   size_t label_characters;
   double values;
@@ -36,7 +36,7 @@ struct Columns {
 constexpr Columns kBesideDifferences = {23, 176, 398, 412};
 constexpr Columns kAlone = {52, 390, 790, 810};
 
-// Maps values to positions within a column, in pixels.
+// Maps a range of values to positions within a column, in pixels.
 struct Scale {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
@@ -48,7 +48,7 @@ struct Scale {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  // Adds a margin, and ensures a width above 0.
+  // Adds a margin, so that the width of the range is not 0.
   void Widen() {
     if (!(low <= high)) low = high = 0;
     double margin = (high - low) * 0.06;
@@ -59,7 +59,7 @@ struct Scale {
   double At(double value) const {
     return begin + (value - low) / (high - low) * (end - begin);
   }
-  // Returns round numbers within the scale.
+  // Returns the round numbers in the range, for the axis.
   std::vector<double> Ticks() const {
     const double rough = (high - low) / kMaxTicks;
     const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -119,7 +119,7 @@ absl::string_view ToneClass(const ForestRow& row) {
                                                : "even";
 }
 
-// Returns at most `most` characters, without cutting one in the middle.
+// Returns the first `most` characters, without cutting a UTF-8 sequence.
 std::string ShortLabel(const std::string& label, size_t most) {
   size_t bytes = 0;
   size_t characters = 0;

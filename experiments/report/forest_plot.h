@@ -1,5 +1,5 @@
-// A forest plot: the runs of several arms by one metric, and the difference of
-// each arm from the baseline.
+// Draws a forest plot: for one metric, the values of the runs of several arms,
+// and the difference of each arm from the baseline.
 #ifndef EXPERIMENTS_REPORT_FOREST_PLOT_H_
 #define EXPERIMENTS_REPORT_FOREST_PLOT_H_
 
@@ -9,7 +9,7 @@
 
 namespace regard {
 
-// Returns a <figure> element with an inline <svg>, which needs no script. Skips
+// Returns a <figure> element with an inline <svg>, which needs no script. Omits
 // values that are not finite.
 std::string ForestFigure(const ForestPlot& plot);
 

@@ -53,8 +53,8 @@ TEST(ForestFigureTest, DrawsSeedsMeansAndDifferences) {
   EXPECT_THAT(figure, Not(HasSubstr("<b>")));
 }
 
-// The scale extends the range of the values by 6 % on both sides. So 36 is at
-// 0.06 / 1.12 of the column from 176 to 398, and 40 at 1.06 / 1.12.
+// The scale extends the range of the values by 6 % on both sides. The column is
+// from 176 to 398, so 36 must be at 0.06 / 1.12 of it, and 40 at 1.06 / 1.12.
 TEST(ForestFigureTest, PlacesValuesOnOneScale) {
   const std::string figure = ForestFigure(TwoArms());
   EXPECT_THAT(figure, HasSubstr("<circle class=\"seed\" cx=\"187.89\""));

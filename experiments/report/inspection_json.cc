@@ -69,8 +69,8 @@ Json JsonOf(const LensLayer& layer, const std::vector<std::string>& names) {
   return {{"site", layer.site}, {"rows", std::move(rows)}};
 }
 
-// The tensors of a file. Owns the memory of values that are not stored as
-// floats elsewhere.
+// The tensors of a file of arrays. Owns the memory of values that are not
+// stored as floats elsewhere.
 class Arrays {
  public:
   template <typename Numbers>

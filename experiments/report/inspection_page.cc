@@ -23,7 +23,7 @@ namespace regard {
 
 namespace {
 
-// Returns the averages in the order of HeadsTable().
+// Returns the entropy and the means of a head, in the order of HeadsTable().
 std::array<double, 6> MeansOf(absl::Span<const float> head, size_t queries,
                               size_t keys) {
   const double share = 1 / static_cast<double>(queries);
@@ -52,8 +52,8 @@ const HeadImportance* ImportanceOf(const Inspection<float>& inspection,
   return nullptr;
 }
 
-// Returns the image of the keys, or of the queries. Null if they are not
-// patches.
+// Returns the image of the keys, or of the queries if `of_queries`. Null if
+// they are not patches of an image.
 const TracedImage* ImageOf(const TraceLabels& labels, const std::string& site,
                            bool of_queries = false) {
   const TracedSites* const of = labels.Find(site);
@@ -63,8 +63,8 @@ const TracedImage* ImageOf(const TraceLabels& labels, const std::string& site,
   return sequence.image.has_value() ? &*sequence.image : nullptr;
 }
 
-// Returns the weights from one query to the patches of an image. Query -1
-// selects the class token, or the mean of all tokens if there is none.
+// Returns the weights from one query to the patches of an image. If `query` is
+// -1, uses the class token, or the mean of all queries if there is none.
 std::vector<double> PatchesOf(const TracedImage& image,
                               absl::Span<const double> matrix, size_t keys,
                               int64_t query) {
@@ -83,10 +83,10 @@ std::vector<double> PatchesOf(const TracedImage& image,
   return {row.begin() + image.first, row.end()};
 }
 
-// Returns pictures of the attention to an image. For self-attention, one
-// picture per head shows the class token or the mean of all tokens. Otherwise,
-// one picture per output shows the mean over heads. If `only` is not -1, uses
-// only this head.
+// Returns pictures of the attention to an image. For self-attention, there is
+// one picture per head. It shows the attention of the class token, or the mean
+// over all tokens. In all other cases, there is one picture per output, which
+// shows the mean over heads. If `only` is not -1, uses only this head.
 std::vector<Picture> PicturesOf(const Inspection<float>& inspection,
                                 const AttentionMap<float>& map, int only = -1) {
   const TraceLabels& labels = inspection.labels;
@@ -121,7 +121,7 @@ std::vector<Picture> PicturesOf(const Inspection<float>& inspection,
   return pictures;
 }
 
-// Returns each number as a fraction of the sum.
+// Divides each number by the sum of all, unless the sum is 0.
 std::vector<double> SharesOf(std::vector<double> numbers) {
   const double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
   for (double& number : numbers) number /= sum > 0 ? sum : 1;
@@ -135,14 +135,14 @@ LabelledMatrix MatrixOf(const Rollout& rollout) {
           .heads = {rollout.shares}};
 }
 
-// Returns null if the rollout is not over an image.
+// Returns the image of the rollout, or null if it is not over an image.
 const TracedImage* RolloutImage(const Inspection<float>& inspection,
                                 const Rollout& rollout) {
   return ImageOf(inspection.labels, rollout.site);
 }
 
-// Returns a picture of the rollout to the class token, or to the mean of all
-// tokens.
+// Returns a picture of the rollout from the class token, or of the mean over
+// all tokens, to the patches.
 Picture PictureOf(const Inspection<float>& inspection, const Rollout& rollout) {
   const TracedImage& image = *RolloutImage(inspection, rollout);
   Picture picture =
@@ -169,7 +169,8 @@ std::vector<LabelledMatrix> MatricesOf(const PatchedOutput& patched) {
   return matrices;
 }
 
-// Adds the weights of a map, of all heads or of one, to the grid of its stack.
+// Adds the weights of a map to the grid of its stack, for one head, or for all
+// heads if `head` is -1.
 void AddToGrid(const TraceLabels& labels, const AttentionMap<float>& map,
                int head, std::vector<MapGrid>* grids) {
   LabelledMatrix weights = WeightsOf(labels, map);
@@ -224,7 +225,7 @@ Section AttentionOf(const Inspection<float>& inspection) {
   return section;
 }
 
-// Returns the maps whose gradients are not shown next to the weights.
+// Returns a section with the maps whose gradients no other section shows.
 Section GradientsOf(const Inspection<float>& inspection) {
   Maps maps;
   for (const AttentionMap<float>& map : inspection.maps) {
@@ -404,7 +405,7 @@ std::string InspectionSvg(const InspectedAnswer& answer,
     }
   }
   for (MapGrid& grid : grids) {
-    // A grid of a single map has the name of its hook point as its title.
+    // The title of a grid with a single map is the name of its hook point.
     if (grid.maps.size() > 1) continue;
     grid.title = grid.maps[0].site;
     grid.map_names.clear();

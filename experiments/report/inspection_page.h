@@ -1,5 +1,5 @@
-// Output of `inspect` for one prediction: an HTML page, an image, JSON, and
-// arrays.
+// Writes the output of `inspect` for one prediction: an HTML page, an image,
+// JSON, and arrays.
 #ifndef EXPERIMENTS_REPORT_INSPECTION_PAGE_H_
 #define EXPERIMENTS_REPORT_INSPECTION_PAGE_H_
 
@@ -21,40 +21,40 @@ struct InspectedAnswer {
   std::string other_input = {};  // the input from which values were patched
 };
 
-// Returns a row for each head of each attention: its importance, and the mean
-// entropy of its weights in nats. For self-attention, also the mean weight from
-// a query to its own position, the position before, the position after, the
-// first and the last. Means are over all queries. Source: Clark et al., "What
-// does BERT look at?", 2019.
+// Returns a table with one row for each head of each attention: its importance,
+// and the mean entropy of its weights in nats. For self-attention, a row also
+// has the mean weights from a query to five keys: its own position, the
+// previous position, the next position, the first and the last. Means are over
+// all queries. Source: Clark et al., "What does BERT look at?", 2019.
 Table HeadsTable(const Inspection<float>& inspection);
 
-// The layer and the head in figures, counted from 0. -1 selects all.
+// The layer and the head that figures show, counted from 0. -1 selects all.
 struct FigureChoice {
   int layer = -1;
   int head = -1;
 };
 
-// Returns an error, complete to print, if there is no map of this layer and
-// head.
+// Returns an error that can be printed as it is, if there is no map of this
+// layer and head.
 absl::Status CheckFigureChoice(const Inspection<float>& inspection,
                                const FigureChoice& choice);
 
 // Draws the weights of all maps, the rollouts and the patch as one SVG image.
-// Weights over an image are drawn as pictures of the image. The layers and
-// heads of a stack form a grid. With a choice, which must exist, draws only the
-// maps of that layer and head.
+// Weights over an image are drawn on the image. The layers and heads of a stack
+// form a grid. If `choice` selects a layer or a head, it must exist, and only
+// its maps are drawn.
 std::string InspectionSvg(const InspectedAnswer& answer,
                           const FigureChoice& choice = {});
 
-// Returns one offline page. `name` is the name of the model. Parts that do not
-// apply are omitted.
+// Returns one HTML page that works offline. `name` is the name of the model.
+// Parts that do not apply are omitted.
 std::string InspectionHtml(const InspectedAnswer& answer,
                            const std::string& name);
 
 // Returns the inspection in the format of docs/json.md.
 nlohmann::ordered_json InspectionJson(const InspectedAnswer& answer);
 
-// Writes the numbers as safetensors, named by hook point (docs/json.md).
+// Writes the values as safetensors, named by hook point (docs/json.md).
 absl::Status WriteInspectionArrays(const InspectedAnswer& answer,
                                    const std::string& path);
 

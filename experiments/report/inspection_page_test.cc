@@ -40,7 +40,7 @@ AttentionMap<float> Map(const std::string& name, bool over_memory,
   return map;
 }
 
-// Makes an inspection with self-attention of two heads over two tokens, and a
+// Returns an inspection with self-attention of two heads over two tokens, and a
 // patch.
 InspectedAnswer Classified() {
   InspectedAnswer answer;
@@ -78,7 +78,7 @@ TEST(HeadsTableTest, AveragesOverQueries) {
   Inspection<float> inspection;
   inspection.maps = {Map("bert.0.self", false, {1, 1, 4, 4},
                          {1, 0, 0, 0,       // [CLS]
-                          0, 1, 0, 0,       // a: attends to itself
+                          0, 1, 0, 0,       // query a attends only to itself
                           .5, .25, 0, .25,  // b
                           1, 0, 0, 0}),
                      Map("cross", true, {1, 1, 1, 2}, {.5, .5})};
@@ -86,7 +86,7 @@ TEST(HeadsTableTest, AveragesOverQueries) {
   EXPECT_THAT(table.header,
               ElementsAre("attention", "head", "importance", "entropy",
                           "itself", "before", "after", "first", "last"));
-  // The entropy of b is (ln 2 + ln 4) / 2 = 1.0397.
+  // The entropy of row b is (ln 2 + ln 4) / 2 = 1.0397. The other rows have 0.
   EXPECT_THAT(
       table.rows,
       ElementsAre(ElementsAre("bert.0.self/attention/weights", "0", "", "0.260",
@@ -151,7 +151,7 @@ TEST(InspectionHtmlTest, LeavesOutWhatDoesNotApply) {
 TEST(InspectionHtmlTest, DrawsWeightsOverTheImage) {
   InspectedAnswer answer = Classified();
   Inspection<float>& inspection = answer.inspection;
-  // A class token and one patch.
+  // The two tokens are a class token and one patch.
   inspection.labels.sequences[0].image = {.height = 1,
                                           .width = 1,
                                           .rgb = {1, 2, 3},
@@ -166,8 +166,7 @@ TEST(InspectionHtmlTest, DrawsWeightsOverTheImage) {
               Not(HasSubstr("data:image/png;base64")));
 }
 
-// Returns the blocks of the page and the numbers of its figures, without
-// pixels.
+// Returns the blocks of the page and the data of its figures, without pixels.
 std::string ContentOf(const InspectedAnswer& answer) {
   const std::string page = InspectionHtml(answer, "tiny");
   const size_t begin = page.find("<main>");
@@ -177,8 +176,8 @@ std::string ContentOf(const InspectedAnswer& answer) {
       "\n");
 }
 
-// Makes an inspection of a translation. If `image` has a value, the source is
-// that image, with or without a class token.
+// Returns an inspection of a translation. If `image` has a value, its patches
+// are the source, with or without a class token.
 InspectedAnswer Translated(std::optional<TracedImage> image) {
   InspectedAnswer answer = Classified();
   Inspection<float>& inspection = answer.inspection;
@@ -227,7 +226,7 @@ TEST(InspectionHtmlTest, IsAsInTheFiles) {
       ReadFile("experiments/report/testdata/inspected_images.html").value());
 }
 
-// Makes an inspection with two layers of two heads.
+// Returns an inspection with two layers of two heads.
 InspectedAnswer TwoLayers() {
   InspectedAnswer answer = Classified();
   std::vector<AttentionMap<float>>& maps = answer.inspection.maps;

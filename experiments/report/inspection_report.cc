@@ -25,14 +25,14 @@ constexpr char kGradientsMeaning[] =
     "probable. The entropy of the weights of a step is in nats. It is 0 when "
     "one word has all the attention.";
 
-// The explanation of gradients for outputs that are not words.
+// Explains gradients if the outputs are not words.
 constexpr char kOutputGradientsMeaning[] =
     "Beside the weights are gradients: how the chosen output changes with "
     "each weight while the other weights stay fixed. Where a gradient is above "
     "0, more weight would have made the output larger.";
 
-// Returns the maps that a section shows: those over the memory if there are
-// any, else all.
+// Returns the maps that a section shows: the maps over the memory, or all maps
+// if there are none.
 std::vector<const AttentionMap<float>*> ShownMaps(
     const Inspection<float>& inspection) {
   std::vector<const AttentionMap<float>*> over_memory;
@@ -44,8 +44,8 @@ std::vector<const AttentionMap<float>*> ShownMaps(
   return over_memory.empty() ? all : over_memory;
 }
 
-// The alignment of the outputs: the weights, and the gradients summed over all
-// shown maps, both [queries, keys], with labels for the keys.
+// The weights of the alignment, and the gradients summed over all shown maps.
+// Both are [queries, keys]. `keys` are labels.
 struct Looks {
   std::vector<std::string> keys = {};
   std::vector<double> weights = {};
@@ -72,8 +72,8 @@ Looks LooksOf(const Inspection<float>& inspection) {
   return looks;
 }
 
-// Returns the key with the largest `sign * numbers[key]`, or "" if there are
-// none. For gradients, returns "none" if no product is above 0.
+// Returns the key with the largest `sign * numbers[key]`, or "" if there are no
+// numbers. For gradients, returns "none" if no such product is above 0.
 std::string Greatest(const std::vector<std::string>& keys,
                      absl::Span<const double> numbers, double sign,
                      bool is_gradient) {
@@ -168,8 +168,8 @@ std::string ErrorRateText(const Inspection<float>& inspection) {
     gold.push_back({.target = link.query, .source = link.key});
   }
   const std::vector<double> alignment = inspection.Alignment();
-  // Counts words. Excludes the final <eos>, which may be missing if a length
-  // limit has cut the text.
+  // Does not count the final <eos>, which is missing if a length limit has cut
+  // the text.
   const auto words = [](const std::vector<std::string>& all) {
     return static_cast<int>(all.size()) - (all.back() == "<eos>" ? 1 : 0);
   };
@@ -254,7 +254,7 @@ std::string InspectionText(const Inspection<float>& inspection,
       "\n");
   const bool looks = HasLooks(inspection);
   if (looks && labels.successive) {
-    // The mean over all heads of the shown maps.
+    // Computes the mean over all heads of the shown maps.
     LabelledMatrix weights;
     std::vector<std::string> sites;
     for (const AttentionMap<float>* const map : ShownMaps(inspection)) {

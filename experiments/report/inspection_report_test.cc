@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Makes a map of two queries and two keys.
+// Returns a map of two queries and two keys.
 AttentionMap<float> Map(bool over_memory, const std::string& name,
                         std::vector<float> weights) {
   AttentionMap<float> map;
@@ -52,7 +52,7 @@ Inspection<float> TwoSteps(std::vector<AttentionMap<float>> maps) {
   return inspection;
 }
 
-// Returns the maps of the section for one inspection.
+// Returns the maps in the section of one inspection.
 std::vector<LabelledMatrix> MapsIn(const Inspection<float>& inspection) {
   const Section section = AttentionSection({inspection});
   for (const Block& block : section.blocks) {
@@ -141,8 +141,8 @@ TEST(OutputsTableTest, SumsTheGradientsOfAllMapsLikeTheAlignment) {
   const Table table = OutputsTable(
       TwoSteps({Map(false, "0.self", {9, 9, 9, 9}),
                 Map(true, "0.cross", {1, 0, 0, 1, .5, .5, .25, .75})}));
-  // The mean of both heads. All gradients are negative, so no key increases the
-  // output.
+  // The weights are the mean of both heads. All gradients are negative, so no
+  // key increases the output.
   EXPECT_THAT(table.rows,
               ElementsAre(ElementsAre("b", "-0.500", "0.562", "a 0.75", "none",
                                       "a -1.5"),
@@ -150,7 +150,8 @@ TEST(OutputsTableTest, SumsTheGradientsOfAllMapsLikeTheAlignment) {
                                       "none", "<eos> -1.75")));
 }
 
-// Two queries and three keys. Maps of other sizes do not match the alignment.
+// The alignment has two queries and three keys. Gradients of maps with other
+// sizes must not be added.
 TEST(OutputsTableTest, SumsTheGradientsOfMapsOfTheSameSizesAlone) {
   const auto of_sizes = [](int64_t queries, int64_t keys) {
     AttentionMap<float> map = Map(true, "cross", {1, 0, 0, 1});

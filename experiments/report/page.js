@@ -7,13 +7,14 @@
         .getPropertyValue(name).trim();
   }
 
-  // Dashes by style. page.css draws the keys of the legend in the same way.
+  // Dashes by style. page.css draws the keys of the legend in the same style.
   const kDashes = {
     line: [], points: [],
     dashed: [7, 5], dotted: [2, 3], dashdot: [10, 3, 2, 3],
   };
 
-  // Colours repeat after seven series; dots and dashes distinguish the series.
+  // Returns the style of a line. Colours repeat after seven series, so dots and
+  // dashes distinguish series of the same colour.
   function style(series, index) {
     if (series.style !== 'line') return series.style;
     return ['line', 'dotted', 'dashdot'][Math.floor(index / 7) % 3];
@@ -26,7 +27,7 @@
       const y = series.ys[i];
       return {x: x, y: y === null || (log && y <= 0) ? NaN : y};
     });
-    // A value between two gaps has no line, so it is drawn as a point.
+    // Draws a value between two gaps as a point, because it has no line.
     const shown = data.map(function (point, i) {
       return points || [data[i - 1], data[i + 1]].every(function (other) {
         return !other || isNaN(other.y);
@@ -47,7 +48,8 @@
     };
   }
 
-  // Returns the two edges of a series' band, with the area between them filled.
+  // Returns the lower and upper edge of the band of a series. The area between
+  // them is filled.
   function band(series, index, log) {
     const shade = color('--c' + index % 7);
     return [-1, 1].map(function (sign) {
@@ -80,8 +82,8 @@
     };
   }
 
-  // Returns limits around a constant value. Chart.js would add 1 on both sides,
-  // however small the value is.
+  // Returns the limits of an axis around a constant value. Chart.js would add 1
+  // on both sides even if the value is small.
   function roomAboutConstant(plot) {
     const values = plot.series.flatMap(function (series) {
       return series.ys.flatMap(function (y, i) {
@@ -106,7 +108,7 @@
     return element;
   }
 
-  // Adds an entry to the legend, which shows and hides its series.
+  // Adds an entry to the legend. Clicking it shows or hides its series.
   function addToLegend(legend, series, chart, index) {
     const item = make('span', 'item', legend);
     make('span', 'key k' + index % 7 + ' ' + style(series, index), item);
@@ -184,8 +186,8 @@
     parent.append(element);
   }
 
-  // Returns the colour scale for values from 0 to `largest`, and for negative
-  // values.
+  // Returns a function that maps values up to `largest`, and negative values,
+  // to colours.
   function colorScale(largest) {
     const ramps = ['--stops', '--negative-stops'].map(function (name) {
       return color(name).split(',').map(function (stop) {
@@ -230,7 +232,8 @@
     return decimals > 6 ? value.toExponential(2) : value.toFixed(decimals);
   }
 
-  // Draws one head of a heat map. Column labels are at an angle of 45 degrees.
+  // Draws one head of a heat map. Labels of columns are at an angle of 45
+  // degrees.
   function drawHead(svg, map, head) {
     const cell = clamp(
         Math.floor(600 / Math.max(map.rows.length, map.columns.length, 1)),
@@ -249,7 +252,7 @@
     });
     const fill = colorScale(map.largest);
     map.columns.forEach(function (column, c) {
-      // Draws only labels that have enough space.
+      // Omits labels for which there is not enough space.
       if (c % Math.ceil(font / Math.SQRT1_2 / cell) !== 0) return;
       const x = left + (c + 0.5) * cell;
       makeSvg('text', {

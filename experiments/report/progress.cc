@@ -18,7 +18,8 @@ namespace regard {
 namespace {
 
 constexpr absl::Duration kRedrawInterval = absl::Milliseconds(100);
-// Each loss has 2 % less weight than the next one.
+// The weight of each loss in the average, relative to the weight of the next
+// loss.
 constexpr double kLossDecay = 0.98;
 // The minimum time between measurements of rates, and the time constant of
 // their exponential average.
@@ -134,7 +135,7 @@ void Progress::Finish() {
 void Progress::MeasureRates(absl::Time now) {
   const absl::Duration elapsed = now - measured_;
   if (elapsed < kRateInterval) return;
-  // The first measurement is not averaged.
+  // The first measurement has no earlier average.
   const double kept = steps_per_second_ == 0
                           ? 0
                           : std::exp(-absl::FDivDuration(elapsed, kRateMemory));

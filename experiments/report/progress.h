@@ -1,5 +1,5 @@
-// Shows the progress of a long computation: one live line on a terminal, plain
-// lines elsewhere.
+// Shows the progress of a long computation: one line on a terminal that is
+// redrawn in place, plain lines elsewhere.
 #ifndef EXPERIMENTS_REPORT_PROGRESS_H_
 #define EXPERIMENTS_REPORT_PROGRESS_H_
 
@@ -12,19 +12,19 @@
 
 namespace regard {
 
-// The destination of progress. Tests pass their own.
+// Where progress is written. Tests use an output of their own.
 struct ProgressOutput {
   std::function<void(absl::string_view)> write;
   std::function<absl::Time()> now;
   // Returns the number of columns of the terminal, or 0 if there is none, which
-  // selects plain lines. Called at every redraw, so that a resized window is
-  // noticed.
+  // selects plain lines. Called at every redraw, because the user may resize
+  // the window.
   std::function<int()> width;
   bool color = false;
 };
 
-// Returns standard error and the system clock. A terminal with TERM=dumb is
-// treated as none. If NO_COLOR is set and not empty, output has no colour.
+// Returns an output to standard error with the system clock. If TERM is "dumb",
+// it uses plain lines. If NO_COLOR is set and not empty, it has no colour.
 ProgressOutput ProgressToStandardError();
 
 // A line at the bottom of the terminal that is redrawn in place.
@@ -43,7 +43,7 @@ class LiveLine {
   // terminal.
   void Draw(absl::string_view text, absl::Time now);
   // Writes a separate line. On a terminal, it replaces the live line, which
-  // returns with the next drawing. `text` must not contain a newline.
+  // reappears at the next Draw(). `text` must not contain a newline.
   void Message(absl::string_view text);
   // Leaves the line on the screen, and moves the cursor to a new line.
   void Finish();
@@ -67,13 +67,13 @@ struct StepProgress {
 class Progress {
  public:
   // `plain_interval` is the number of steps between plain lines, at least 1.
-  // The first and last step are always written. `total_steps` is 0 if unknown.
+  // The first and last step always have a line. `total_steps` is 0 if unknown.
   Progress(int64_t total_steps, int64_t plain_interval, ProgressOutput output);
   ~Progress() { Finish(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Takes less than 100 ns if nothing is drawn.
+  // Takes less than 100 ns if it does not draw.
   void Update(const StepProgress& step);
   // See LiveLine::Message().
   void Message(absl::string_view text);
@@ -91,7 +91,7 @@ class Progress {
   const ProgressOutput output_;
   LiveLine line_;
 
-  StepProgress last_;  // step 0 before the first step
+  StepProgress last_;  // step 0 before the first Update()
   bool last_step_written_ = true;
   double loss_sum_ = 0;    // the sum of decayed losses
   double weight_sum_ = 0;  // the sum of their decay factors

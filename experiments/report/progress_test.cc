@@ -17,8 +17,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// A terminal, or none, that records its output. Its clock only changes when a
-// test sets it.
+// An output that records what is written, with or without a terminal. Its clock
+// changes only when a test sets it.
 struct Screen {
   std::string written = {};
   absl::Time now = absl::UnixEpoch();
@@ -55,7 +55,7 @@ TEST(ProgressTest, WritesPlainLinesAtTheIntervalOffATerminal) {
   Progress progress(10, 4, screen.output());
   for (int step = 1; step <= 10; ++step) progress.Update(Step(step, 2.0));
   progress.Finish();
-  // The clock does not advance, so there are no rates.
+  // The clock does not advance, so no line has a rate.
   EXPECT_EQ(screen.written,
             "step 1/10  loss 2.0000  lr 0.005  grad 1.25\n"
             "step 4/10  loss 2.0000  lr 0.005  grad 1.25\n"
@@ -80,7 +80,7 @@ TEST(ProgressTest, ShowsRatesAndTheTimeLeft) {
     screen.now += absl::Milliseconds(500);
     progress.Update(Step(step, 2.0));
   }
-  // Two steps per second of 100 tokens each; 990 steps are left.
+  // There are two steps of 100 tokens per second, and 990 steps are left.
   EXPECT_THAT(screen.written, EndsWith("step 10/1000  loss 2.0000  200 tok/s  "
                                        "lr 0.005  grad 1.25  left 8:15\n"));
 }
@@ -114,7 +114,7 @@ TEST(ProgressTest, ShowsNoRateBeforeItCanBeMeasured) {
   EXPECT_THAT(screen.Take(), Not(HasSubstr("tok/s")));
   screen.now += absl::Seconds(1);
   progress.Update(Step(2, 2.0));
-  // The rate includes both steps, over the whole time.
+  // The rate must include both steps, over the whole time.
   EXPECT_THAT(screen.Take(), HasSubstr("  200 tok/s"));
 }
 
@@ -126,7 +126,8 @@ TEST(ProgressTest, FollowsAChangeOfSpeed) {
   screen.Take();
   screen.now += absl::Milliseconds(500);
   progress.Update(Step(2, 2.0));
-  // 200 tokens per second for half a second, after 100: exp(-1/6) is 0.846.
+  // The rate was 100, then 200 tokens per second for half a second. The weight
+  // of the earlier rate is exp(-1/6) = 0.846.
   EXPECT_THAT(screen.Take(), HasSubstr("  115 tok/s"));
 }
 
@@ -135,7 +136,7 @@ TEST(ProgressTest, SmoothsTheLoss) {
   Progress progress(2, 1, screen.output());
   progress.Update(Step(1, 1.0));
   progress.Update(Step(2, 3.0));
-  // (0.98 * 1 + 3) / (0.98 + 1)
+  // The second average is (0.98 * 1 + 3) / (0.98 + 1) = 2.0101.
   EXPECT_THAT(screen.written, HasSubstr("loss 1.0000"));
   EXPECT_THAT(screen.written, HasSubstr("loss 2.0101"));
 }

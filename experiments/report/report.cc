@@ -25,7 +25,7 @@ constexpr absl::string_view kAttentionCaution =
     "position's vector was mixed into the context; it does not say that the "
     "output depends on that position.";
 
-// Pages with more sections than this have a table of contents.
+// A page with more sections has a table of contents.
 constexpr size_t kSectionsWithoutContents = 5;
 
 bool IsNumber(absl::string_view text) {
@@ -46,7 +46,7 @@ class HtmlWriter {
     Append("<p class=\"caution\">", kAttentionCaution, "</p>\n");
   }
   void operator()(const Table& table) {
-    // A column is right-aligned if all of its cells are numbers.
+    // Right-aligns a column if all of its cells are numbers.
     std::vector<bool> numeric(table.header.size(), !table.rows.empty());
     for (const std::vector<std::string>& row : table.rows) {
       REGARD_CHECK_EQ(row.size(), table.header.size()) << "cells of a row";
@@ -109,11 +109,11 @@ class HtmlWriter {
 
   std::string Take() { return std::exchange(html_, ""); }
 
-  // Returns the script elements that draw the figures so far.
+  // Returns the script elements that draw the figures written so far.
   std::string Scripts() const {
     if (figures_.empty()) return "";
-    // Escapes strings, so that none can end the script element that contains
-    // the JSON.
+    // Escapes strings, so that none of them can end the script element that
+    // contains the JSON.
     return absl::StrCat(
         "<script type=\"application/json\" id=\"figures\">",
         absl::StrReplaceAll(figures_.dump(-1, ' ', /*ensure_ascii=*/true),
@@ -174,8 +174,8 @@ class MarkdownWriter {
     has_figure_ = true;
   }
 
-  // Returns the text, or "" if there is a figure, because the text would
-  // describe it.
+  // Returns the text, or "" if there is a figure, which Markdown cannot show
+  // and the text would describe.
   std::string Text() const { return has_figure_ ? "" : text_; }
 
  private:

@@ -1,4 +1,4 @@
-// A report: a list of sections, rendered as an HTML page or as Markdown.
+// A report: a list of sections that is rendered as an HTML page or as Markdown.
 #ifndef EXPERIMENTS_REPORT_REPORT_H_
 #define EXPERIMENTS_REPORT_REPORT_H_
 
@@ -18,8 +18,8 @@ struct Report {
   std::vector<Block> lead = {};                 // before the table of contents
   std::vector<Section> sections = {};
 
-  // Adds a section, unless it has no blocks, or its only block has no rows or
-  // maps.
+  // Adds a section. Ignores it if it has no blocks, or if its only block has no
+  // rows or maps.
   void Add(Section section);
 };
 
@@ -27,14 +27,14 @@ struct Report {
 inline constexpr char kVerdictSame[] = "✓ same";
 inline constexpr char kVerdictDiffers[] = "✗ differs";
 
-// Returns one HTML file that works offline and makes no network requests. The
-// script of the page draws the figures from one JSON element. The bytes depend
-// only on the report. CHECK-fails if the parts of a figure do not match.
+// Returns one HTML file that works offline and makes no network requests. A
+// script draws the figures from one JSON element. The bytes depend only on the
+// report. CHECK-fails if the sizes within a figure do not match.
 std::string ReportHtml(const Report& report);
 
 // Returns Markdown for terminals and code hosts. Omits metrics, sections with
-// figures, and folded text. A forest plot becomes a table. Vertical bars in
-// cells are escaped.
+// figures, and folded text. Replaces a forest plot by a table. Escapes vertical
+// bars in cells.
 std::string ReportMarkdown(const Report& report);
 
 }  // namespace regard

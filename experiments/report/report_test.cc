@@ -17,7 +17,8 @@ using ::testing::Not;
 
 constexpr char kHostile[] = "</pre></script><img src=x onerror=alert(1)>\"'&";
 
-// Makes a report with one of every part, in which every text is hostile.
+// Returns a report with one of every kind of block, in which every text tries
+// to escape into HTML.
 Report HostileReport() {
   const Table table = {{kHostile}, {{kHostile}}};
   const Plot plot = {
@@ -54,7 +55,8 @@ TEST(ReportHtmlTest, ForbidsAndNeedsNoRequest) {
       page,
       HasSubstr("content=\"default-src 'none'; style-src 'unsafe-inline'; "
                 "script-src 'unsafe-inline'; img-src data:\""));
-  // Everything that could load: elements with a source, links, imports, url().
+  // A page must contain nothing that could load: no elements with a source,
+  // links, imports or url().
   const std::string style_and_body = page.substr(0, page.find("/*!\n * Chart"));
   EXPECT_FALSE(std::regex_search(
       style_and_body,
@@ -79,7 +81,7 @@ TEST(ReportHtmlTest, EndsEveryElementThatItBegins) {
     ASSERT_EQ(match[2], open.back()) << page.substr(0, match.position());
     open.pop_back();
   }
-  // The scripts of the figures follow in the body.
+  // Only these are open, because the scripts of the figures follow in the body.
   EXPECT_THAT(open, ElementsAre("html", "body"));
 }
 
@@ -143,7 +145,7 @@ TEST(ReportHtmlTest, CarriesAScriptOnlyWhereThereIsAFigure) {
   EXPECT_THAT(page, Not(HasSubstr("Chart.js v3")));
 }
 
-// Both light and dark pages have two colour scales.
+// Light and dark pages must each have two colour scales.
 TEST(ReportHtmlTest, HasARampForWeightsAndForNegativeValues) {
   const std::string page = PageOf({});
   for (const char* stops : {" --stops: #", " --negative-stops: #"}) {

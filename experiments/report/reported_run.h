@@ -1,4 +1,4 @@
-// The data of a run report, in plain structs.
+// The data from which the report of a run is made, as plain structs.
 #ifndef EXPERIMENTS_REPORT_REPORTED_RUN_H_
 #define EXPERIMENTS_REPORT_REPORTED_RUN_H_
 
@@ -21,14 +21,15 @@ struct RunReport {
   std::vector<MetricInfo> metric_infos = {};
   // The last value of each metric.
   std::map<std::string, double> metrics = {};
-  // The metrics of the baseline, with the same names. May be empty.
+  // The metrics of the baseline, with the same names. Empty if there is no
+  // baseline.
   std::string baseline_name = {};
   std::map<std::string, double> baseline_metrics = {};
-  // The outputs and metrics of the run and the baseline for each example.
+  // The results of the run and of the baseline for each example.
   std::vector<EvaluatedSet> sets = {};
   std::vector<EvaluatedSet> baseline_sets = {};
   std::map<std::string, Confidence> confidence = {};
-  uint64_t seed = 0;  // seed of confidence intervals
+  uint64_t seed = 0;  // seed of the confidence intervals
   std::vector<MetricsRecord> records = {};
   std::vector<std::string> notes = {};  // see ConfigProblems
   std::string resolved_config = {};

@@ -28,12 +28,12 @@ namespace {
 constexpr size_t kMostTextSamples = 5;
 constexpr int kMostCards = 6;
 
-// Prefixes of metrics, in the order of the report. Test splits, including named
-// ones ("test.news"), come first, because they are the main result.
+// The prefixes of metrics, in the order of the report. Test splits, including
+// named ones ("test.news"), come first, because they are the main result.
 constexpr absl::string_view kSplits[] = {"test/", "test.", "dev/", "train/"};
 
-// Returns the curves of one metric over the steps, such as "loss" of train and
-// dev.
+// Returns the curves of one metric over the steps, such as the curves of "loss"
+// on train and dev.
 Plot PlotOf(const MetricCurves& curves, const MetricInfo& metric) {
   Plot plot;
   plot.title = metric.name;
@@ -54,7 +54,7 @@ Plot PlotOf(const MetricCurves& curves, const MetricInfo& metric) {
   return plot;
 }
 
-// Returns the metrics ordered by split, each with its comparison.
+// Returns the metrics with their comparisons, ordered by split.
 std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
   std::vector<ShownMetric> metrics;
   for (const absl::string_view split : kSplits) {
@@ -84,9 +84,9 @@ std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
   return metrics;
 }
 
-// Moves the metrics for the cards of the first screen to the front, and returns
-// their number. If there are few metrics, these are all. Otherwise, they are
-// metrics of the first split in the order of their declaration.
+// Moves the metrics that the first screen shows to the front, and returns their
+// number. If there are few metrics, these are all metrics. If there are many,
+// they are metrics of the first split, in the order of their declaration.
 std::ptrdiff_t MoveForemostFirst(const RunReport& report,
                                  std::vector<ShownMetric>& metrics) {
   if (std::ssize(metrics) <= kMostCards) return std::ssize(metrics);
@@ -106,7 +106,7 @@ std::ptrdiff_t MoveForemostFirst(const RunReport& report,
   return end - metrics.begin();
 }
 
-// Returns the results of the run and its baseline on the same examples.
+// Returns the set, and the set of the baseline if it has the same examples.
 std::vector<NamedSet> SetsLike(const EvaluatedSet& set,
                                const RunReport& report) {
   std::vector<NamedSet> runs = {{report.name, &set}};
@@ -157,9 +157,10 @@ void AddSets(const RunReport& report, Report& page) {
   }
 }
 
-constexpr int kNarrowestText = 24;  // next to a metric
+constexpr int kNarrowestText = 24;  // for the text next to a metric
 
-// Wraps `text` into lines of at most `width` columns, if its words allow.
+// Wraps `text` into lines of at most `width` columns. A longer word has its own
+// line.
 std::vector<std::string> Wrapped(absl::string_view text, int width) {
   std::vector<std::string> lines;
   for (const absl::string_view word :
@@ -190,7 +191,7 @@ void AppendMetrics(const std::vector<ShownMetric>& metrics, int width,
   }
   const std::vector<std::string> starts = absl::StrSplit(
       TableText(table, std::numeric_limits<int>::max(), "  "), '\n');
-  // Values are right-aligned, so all have the same width.
+  // All values have the same width, because they are right-aligned.
   const int indent = DisplayWidth(starts[0]) + 2;
   const int rest = std::max(width - indent, kNarrowestText);
   for (size_t i = 0; i < metrics.size(); ++i) {
@@ -223,7 +224,7 @@ void AppendSamples(const Samples& samples, std::string* text) {
 std::string RunReportHtml(const RunReport& report) {
   std::vector<ShownMetric> metrics = OrderedMetrics(report);
   const std::ptrdiff_t cards = MoveForemostFirst(report, metrics);
-  // Sections are in reading order.
+  // Adds the sections in reading order.
   const Showcase& showcase = report.showcase;
   Report page = {.title = report.name,
                  .summary = showcase.summary,
@@ -262,7 +263,7 @@ std::string RunReportText(const RunReport& report,
                           const AlignmentTextStyle& style) {
   const Showcase& showcase = report.showcase;
   std::string text;
-  // Parts are separated by blank lines.
+  // Separates parts by blank lines.
   const auto begin_part = [&text](absl::string_view title) {
     if (!text.empty()) absl::StrAppend(&text, "\n");
     if (!title.empty()) absl::StrAppend(&text, PrintableText(title), "\n");

@@ -9,11 +9,11 @@
 
 namespace regard {
 
-// Returns one offline page.
+// Returns one HTML page that works offline.
 std::string RunReportHtml(const RunReport& report);
 
-// Returns text for a terminal, which ends with a newline. Omits empty parts.
-// Lines fit into the width of `style` as far as words allow.
+// Returns a text for terminals, which ends with a newline. Omits empty parts.
+// Lines fit into the width of `style` unless a word is too long.
 std::string RunReportText(const RunReport& report,
                           const AlignmentTextStyle& style);
 

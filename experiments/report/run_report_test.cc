@@ -135,7 +135,7 @@ TEST(RunReportHtmlTest, ReadsWhatIsDeclaredOfEachMetric) {
   EXPECT_THAT(page, HasSubstr("<th>source</th>"));
 }
 
-// The last step may be measured twice.
+// A step may be measured twice. The curve must have its last value.
 TEST(RunReportHtmlTest, ACurveHasTwoStepsAtLeastAndTheLastValueOfEach) {
   RunReport report = SampleReport();
   report.records = {
@@ -152,7 +152,7 @@ TEST(RunReportHtmlTest, ACurveHasTwoStepsAtLeastAndTheLastValueOfEach) {
   EXPECT_THAT(page, HasSubstr("✗ differs"));
 }
 
-// Makes two examples, of one word and of two words. The first is correct.
+// Returns two examples, with one and two words. Only the first is correct.
 EvaluatedSet TwoExamples(const char* output) {
   ExampleMetric metric = {"test/accuracy", &kRatio, true};
   metric.Add({1, 1});
@@ -178,7 +178,7 @@ TEST(RunReportHtmlTest, DrawsAMetricByLengthBesideTheBaseline) {
   EXPECT_THAT(page, HasSubstr("Worst and best by test/accuracy"));
   EXPECT_THAT(page, HasSubstr("<td>&lt;b&gt;one</td><td>eins</td>"));
   EXPECT_EQ(page, RunReportHtml(report));
-  // A set with other examples is not compared.
+  // A baseline with other examples must not be compared.
   report.baseline_sets[0].examples[0].input = "else";
   EXPECT_THAT(RunReportHtml(report), Not(HasSubstr("without attention")));
 }
@@ -197,7 +197,8 @@ TEST(RunReportHtml, TheFirstScreenHasSixNumbers) {
   const std::string page = RunReportHtml(report);
   const std::vector<std::string> parts = absl::StrSplit(page, "<dt>");
   ASSERT_THAT(parts, SizeIs(7));
-  // Metrics keep the order of their declaration; they are not sorted by name.
+  // Metrics must keep the order of their declaration, rather than be sorted by
+  // name.
   EXPECT_THAT(parts[1], StartsWith("test/m8<"));
   EXPECT_THAT(parts[1], HasSubstr("base: 100"));
   EXPECT_THAT(parts[6], StartsWith("test/m3<"));
@@ -252,7 +253,7 @@ TEST(RunReportHtml, ASectionOfTheTaskMayTakeThePlaceOfTheHeatMaps) {
   report.showcase.heat_maps = {{"a map", {"r"}, {"c"}, {{1.0}}}};
   report.showcase.sections = {{"Misses", {"Three."}}};
   EXPECT_THAT(RunReportHtml(report), HasSubstr("<h2>Misses</h2>\n<p>Three."));
-  // One map is always on the first screen.
+  // The first screen must always have one map.
   const auto maps = [&report] {
     return std::vector<std::string>(
                absl::StrSplit(RunReportHtml(report), ">a map</figcaption>"))

@@ -17,7 +17,7 @@ namespace regard {
 struct ShownMetric {
   std::string name = {};  // name in metrics.jsonl, such as "test/exact_match"
   double value = 0;
-  // A comparison, such as "without attention: 0.41". May be empty.
+  // The value of a comparison, such as "without attention: 0.41". May be empty.
   std::string note = {};
   std::string meaning = {};  // may be empty
 };
@@ -25,8 +25,8 @@ struct ShownMetric {
 struct Samples {
   std::string title = "Samples";
   std::string input = "input";  // the name of the inputs, such as "source"
-  // If an example has a reference, its output is correct if it equals the
-  // reference.
+  // The examples. If one has a reference, its output is correct if it equals
+  // the reference.
   std::vector<EvaluatedExample> rows = {};
 };
 
@@ -35,7 +35,8 @@ struct Table {
   std::vector<std::vector<std::string>> rows = {};
 };
 
-// A cell of a matrix, counted from 0, or a rectangle whose first cell this is.
+// A cell of a matrix, counted from 0. Also a rectangle of cells, of which `row`
+// and `column` are the first.
 struct Cell {
   int row = 0;
   int column = 0;
@@ -43,9 +44,9 @@ struct Cell {
   int columns = 1;
 };
 
-// A weight matrix with a name for each row and column. In a translation, rows
-// are target words and columns are source words. In a regression, they are
-// queries and keys.
+// A matrix of weights, with a name for each row and column. In a translation,
+// rows are target words and columns are source words. In a regression, rows are
+// queries and columns are keys.
 struct LabelledMatrix {
   std::string title = {};
   std::vector<std::string> rows = {};
@@ -65,7 +66,7 @@ struct Picture {
   int height = 0;
   int width = 0;
   std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
-  // The size of the grid. 0 means that there are no weights.
+  // The size of the grid of cells. 0 if there are no weights.
   int rows = 0;
   int columns = 0;
   std::vector<double> weights = {};  // [rows, columns], row-major
@@ -77,12 +78,12 @@ enum class SeriesStyle { kLine, kDashedLine, kPoints };
 struct Series {
   std::string name = {};
   std::vector<double> xs = {};
-  // The same number of values as xs. A value that is not finite is a gap.
+  // Has as many values as xs. A value that is not finite is a gap.
   std::vector<double> ys = {};
   SeriesStyle style = SeriesStyle::kLine;
   // The limits of a band around each y, such as a confidence interval. Empty if
-  // there is no band, else as many as xs. The band has a gap where a limit is
-  // not finite.
+  // there is no band. Otherwise, they have as many values as xs. The band has a
+  // gap where a limit is not finite.
   std::vector<double> low = {};
   std::vector<double> high = {};
 };
@@ -102,8 +103,8 @@ struct ForestRow {
   // Differences from the baseline, one for each seed. Empty for the baseline
   // itself.
   std::vector<double> differences = {};
-  // The limits of an interval of the mean difference. Both are 0 if there is
-  // none.
+  // The limits of an interval of the mean difference. Both are 0 if there is no
+  // interval.
   double low = 0;
   double high = 0;
   std::string verdict = {};
@@ -113,7 +114,7 @@ struct ForestRow {
 struct ForestPlot {
   std::string title = {};   // such as "test/bleu by score"
   std::string metric = {};  // such as "test/bleu (higher is better)"
-  // Label of the baseline; if empty, no differences are drawn.
+  // Label of the baseline. If empty, no differences are drawn.
   std::string baseline = {};
   std::vector<ForestRow> rows = {};
   std::string legend = {};
@@ -123,12 +124,12 @@ struct Heading {
   std::string text = {};
 };
 
-// A warning against over-interpreting attention.
+// A warning not to over-interpret attention weights.
 struct AttentionCaution {};
 
 struct Maps {
   std::vector<LabelledMatrix> maps = {};
-  // Whether large maps are shrunk, so that two of them fit side by side.
+  // Whether large maps are shrunk so that two of them fit side by side.
   bool side_by_side = false;
 };
 
@@ -136,12 +137,13 @@ struct Maps {
 struct Folded {
   std::string label = {};
   std::variant<Table, std::string> content = {};
-  bool open = false;         // whether it is unfolded initially
-  bool in_markdown = false;  // whether Markdown shows it under its label
+  bool open = false;  // whether it is unfolded initially
+  // whether Markdown shows the content under its label
+  bool in_markdown = false;
 };
 
-// A string is a paragraph. Every row of a table must have as many cells as the
-// header (CHECKed). Columns of numbers are right-aligned.
+// A part of a section. A string is a paragraph. Every row of a table must have
+// as many cells as the header (CHECKed). Columns of numbers are right-aligned.
 using Block =
     std::variant<std::string, Heading, AttentionCaution, Table, Folded, Plot,
                  Maps, std::vector<Picture>, ForestPlot>;
@@ -157,16 +159,17 @@ struct Showcase {
   std::vector<Plot> plots = {};  // such as a fitted curve
   Samples samples = {};
   std::vector<Section> sections = {};  // sections of the page
-  // Predictions to explain in a section of the page.
+  // Predictions that a section of the page explains.
   std::vector<Inspection<float>> inspections = {};
-  // Weights by sample. They are also written to attention.json and TensorBoard.
+  // Weights of each sample. They are also written to attention.json and
+  // TensorBoard.
   std::vector<LabelledMatrix> heat_maps = {};
-  // False if a section already shows the heat maps.
+  // Whether the page shows the heat maps. False if a section contains them.
   bool heat_maps_on_page = true;
   // Caption of the first heat map on the terminal. If empty, the terminal shows
-  // none.
+  // no heat map.
   std::string heat_map_caption = {};
-  // Comparisons of metrics, by prefixed name, such as "diagonal: 0.41".
+  // Values to compare with metrics, such as "diagonal: 0.41", by metric.
   std::map<std::string, std::string> notes = {};
 };
 

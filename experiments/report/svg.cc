@@ -14,7 +14,7 @@
 namespace regard {
 namespace {
 
-// Sizes in pixels.
+// Positions and sizes in pixels.
 constexpr int kMargin = 16;
 constexpr int kGap = 20;
 constexpr int kUsualWidth = 960;  // one head may be wider
@@ -51,7 +51,7 @@ int LongestOf(const std::vector<std::string>& names) {
   return longest;
 }
 
-// Returns the colour scale for all maps of a grid.
+// Returns the colour scale that all maps of a grid share.
 ColorScale ScaleOf(const MapGrid& grid) {
   LabelledMatrix all;
   for (const LabelledMatrix& map : grid.maps) {
@@ -88,7 +88,7 @@ Layout LayoutOf(const MapGrid& grid) {
   };
   place(std::clamp(kUsualSide / std::max({layout.rows, layout.columns, 1}), 1,
                    kLargestCell));
-  // All heads of a layer are in one row.
+  // Makes the cells smaller until all heads of a layer fit into one row.
   while (is_grid && layout.cell > 1 &&
          layout.left + heads * layout.step() - kGap > kUsualWidth) {
     place(layout.cell - 1);
@@ -100,7 +100,7 @@ Layout LayoutOf(const MapGrid& grid) {
   return layout;
 }
 
-// Elements placed one below the other, and their total size.
+// Collects elements, each below the previous one, and their total size.
 class Drawing {
  public:
   void Add(const MapGrid& grid);
@@ -108,7 +108,7 @@ class Drawing {
   std::string Finish() const;
 
  private:
-  // `attributes` are written after the position.
+  // Adds a text. `attributes` are written after the position.
   void Text(int x, int y, absl::string_view attributes,
             absl::string_view text) {
     absl::StrAppendFormat(&elements_, "<text x=\"%d\" y=\"%d\"%s>%s</text>\n",
@@ -126,7 +126,7 @@ class Drawing {
   int bottom_ = kMargin;
 };
 
-// Adds the column names above bottom_, at an angle.
+// Adds the names of columns above bottom_, at an angle of 45 degrees.
 void Drawing::AddColumnNames(const LabelledMatrix& map, const Layout& layout,
                              int x) {
   for (int c = 0; layout.labelled && c < layout.columns; ++c) {
@@ -138,7 +138,7 @@ void Drawing::AddColumnNames(const LabelledMatrix& map, const Layout& layout,
   }
 }
 
-// Adds the row names to the left of the first head.
+// Adds the names of rows to the left of the first head.
 void Drawing::AddRowNames(const LabelledMatrix& map, const Layout& layout) {
   for (int r = 0; layout.labelled && r < layout.rows; ++r) {
     Text(layout.left - 8, bottom_ + r * layout.cell + layout.cell / 2 + 4,
@@ -146,7 +146,7 @@ void Drawing::AddRowNames(const LabelledMatrix& map, const Layout& layout) {
   }
 }
 
-// Adds the cells of one head, downwards from (x, bottom_).
+// Adds the cells of one head. (x, bottom_) is their top left corner.
 void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
                       double largest) {
   const size_t columns = map.columns.size();
@@ -172,7 +172,7 @@ void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
   width_ = std::max(width_, x + static_cast<int>(columns) * cell);
 }
 
-// Adds a colour bar with three marks and its unit.
+// Adds a colour bar with three marks, and the unit of the values.
 void Drawing::AddScale(const ColorScale& scale, absl::string_view unit) {
   constexpr int kSteps = 80;  // steps of two pixels each
   constexpr int kHeight = 12;
@@ -217,7 +217,7 @@ void Drawing::Add(const MapGrid& grid) {
     for (size_t head = 0; head < heads; ++head) {
       const int place = static_cast<int>(head) % layout.heads_a_row;
       const int x = layout.left + place * layout.step();
-      // The layers of a grid share the names above the first one.
+      // Only the first layer of a grid has names of heads and columns above it.
       const bool first = m == 0;
       if (place == 0 && first) {
         bottom_ += layout.rise + (named ? kLine : 0);

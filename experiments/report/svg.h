@@ -10,15 +10,15 @@
 
 namespace regard {
 
-// Maps of equal rows, columns and numbers of heads. The grid has a row for each
-// map and a column for each head, with one colour scale for all.
+// Maps with equal rows, columns and numbers of heads. The grid has a row for
+// each map and a column for each head. All maps share one colour scale.
 struct MapGrid {
   std::string title = {};
   std::vector<LabelledMatrix> maps = {};  // at least one
-  // A name for each map, such as "layer 0". Empty if maps have no names.
+  // A name for each map, such as "layer 0". Empty if the maps have no names.
   std::vector<std::string> map_names = {};
-  // A name for each head. If empty, several heads are called "head 0" and so
-  // on.
+  // A name for each head. If empty and there are several heads, their names are
+  // "head 0", "head 1", ...
   std::vector<std::string> head_names = {};
   std::string unit = {};  // unit of the scale, such as "attention weight"
 };
@@ -28,10 +28,10 @@ struct PictureRow {
   std::vector<Picture> pictures = {};
 };
 
-// Draws grids and pictures. The image is self-contained: it embeds the colours
-// of light pages and the pixels of pictures. A grid of several maps is at most
-// 960 pixels wide, unless its cells would be smaller than a pixel. The heads of
-// a single map may take several rows. Names of rows and columns are omitted if
+// Draws grids and pictures as a self-contained image, with the colours of light
+// pages and the pixels of the pictures. A grid of several maps is at most 960
+// pixels wide, unless its cells would be smaller than a pixel. The heads of a
+// single map may take several rows. Names of rows and columns are omitted if
 // the cells are too small. CHECK-fails if the sizes do not match.
 std::string FiguresSvg(absl::Span<const MapGrid> grids,
                        absl::Span<const PictureRow> pictures = {});

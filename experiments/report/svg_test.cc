@@ -32,8 +32,8 @@ MapGrid GridOf(const LabelledMatrix& map) {
   return {.title = map.title, .maps = {map}, .unit = "weight"};
 }
 
-// Compares every element of an image with a file. The image has maps with two
-// heads, without and with negative weights, and two rows of pictures.
+// Compares every element of an image with a file. The image has two rows of
+// pictures, and maps with two heads, with and without negative weights.
 TEST(FiguresSvgTest, IsAsInTheFile) {
   Picture picture = {.title = "p",
                      .height = 1,
@@ -71,7 +71,8 @@ TEST(FiguresSvgTest, HeadsStandSideBySideUntilARowIsFull) {
   map.columns.assign(10, "c");
   map.heads.assign(4, std::vector<double>(10, 0.1));
   const std::string svg = FiguresSvg({GridOf(map)});
-  // A head and its gap take 260 of 960 - 31 pixels.
+  // A head and its gap take 260 of the 960 - 31 pixels, so a row has three
+  // heads.
   EXPECT_THAT(svg, HasSubstr("<text x=\"31\" y=\"50\" class=\"note\">head 0<"));
   EXPECT_THAT(svg,
               HasSubstr("<text x=\"291\" y=\"50\" class=\"note\">head 1<"));
@@ -79,15 +80,15 @@ TEST(FiguresSvgTest, HeadsStandSideBySideUntilARowIsFull) {
               HasSubstr("<text x=\"551\" y=\"50\" class=\"note\">head 2<"));
   EXPECT_THAT(svg,
               HasSubstr("<text x=\"31\" y=\"131\" class=\"note\">head 3<"));
-  // The third head ends at 551 + 240, before the margin.
+  // The third head ends at 551 + 240 = 791, and the margin is 16.
   EXPECT_THAT(svg, StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" "
                               "width=\"807\" "));
-  // The row names are to the left of the first head of each row.
+  // There must be names of rows to the left of the first head of each row.
   EXPECT_EQ(Count(svg, ">r</text>"), 2);
   EXPECT_EQ(Count(svg, ">c</text>"), 40);
 }
 
-// Returns the height of the image from its first line.
+// Returns the height of the image, which its first line states.
 int HeightOf(const std::string& svg) {
   std::smatch found;
   std::regex_search(svg, found, std::regex("height=\"(\\d+)\""));
@@ -106,7 +107,7 @@ TEST(FiguresSvgTest, LayersAndHeadsAreAGrid) {
     grid.map_names.push_back("layer " + std::to_string(layer));
     column.push_back(GridOf(map));
   }
-  // The largest weight of all layers determines the scale.
+  // The largest weight of all layers must determine the scale.
   grid.maps[5].heads[0][0] = 0.4;
   const std::string svg = FiguresSvg({grid});
   EXPECT_LT(HeightOf(svg), 960);
@@ -116,13 +117,14 @@ TEST(FiguresSvgTest, LayersAndHeadsAreAGrid) {
   EXPECT_EQ(Count(svg, ">0.4</text>"), 1);
   EXPECT_EQ(Count(svg, ">0.2</text>"), 1);  // half of the largest weight
   EXPECT_EQ(Count(svg, ">attention weight</text>"), 1);
-  // Names are at the edges: row names at each layer, column names at the first.
+  // Each of the 6 layers has 12 names of rows. Only the first layer has names
+  // of columns, 12 for each of the 8 heads.
   EXPECT_EQ(Count(svg, ">r</text>"), 6 * 12);
   EXPECT_EQ(Count(svg, ">c</text>"), 8 * 12);
 }
 
 TEST(FiguresSvgTest, IsAsWideAsItsTitle) {
-  // 251 pixels for 34 characters, and two margins.
+  // The width must be 251 pixels for 34 characters, and two margins.
   EXPECT_THAT(FiguresSvg({GridOf({.title = "abcdefghijklmnopqrstuvwxyz12345678",
                                   .rows = {"r"},
                                   .columns = {"c"},
@@ -165,7 +167,7 @@ TEST(FiguresSvgTest, PicturesBringTheirPixels) {
               HasSubstr("<svg class=\"picture\" x=\"16\" y=\"36\" "
                         "width=\"192\" height=\"96\" viewBox=\"0 0 2 1\">"));
   EXPECT_THAT(svg, HasSubstr("fill-opacity=\"0.80\"><title>1.000</title>"));
-  // The fifth picture is in another row.
+  // The fifth picture must be in a second row.
   EXPECT_THAT(svg, HasSubstr("x=\"652\" y=\"36\""));
   EXPECT_THAT(svg, HasSubstr("x=\"16\" y=\"172\""));
 }

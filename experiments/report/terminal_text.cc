@@ -21,9 +21,9 @@ constexpr int kWidestWord = 12;
 constexpr absl::string_view kUnicodeShades[] = {" ", "░", "▒", "▓", "█"};
 constexpr absl::string_view kAsciiShades[] = {" ", ".", ":", "*", "#"};
 
-// Returns the character for a weight. A weight below a cut gets the shade of
-// the same index. The lightest shade is blank, so that a diffuse row does not
-// look like a choice.
+// Returns the character for a weight: the shade whose index is the number of
+// cuts up to the weight. The lightest shade is blank, so that a diffuse row
+// does not look like a choice.
 absl::string_view Shade(double weight, bool unicode) {
   constexpr double kCuts[] = {0.1, 0.3, 0.5, 0.8};
   int shade = 0;
@@ -46,7 +46,7 @@ void AppendLine(std::string line, std::string* text) {
   absl::StrAppend(text, line, "\n");
 }
 
-// Returns the words, made printable and cut to a width.
+// Returns the words, made printable and cut to `width` columns.
 std::vector<std::string> Cut(const std::vector<std::string>& words, int width,
                              absl::string_view ellipsis) {
   std::vector<std::string> cut;
@@ -76,8 +76,8 @@ std::vector<double> MeanOverHeads(const LabelledMatrix& map) {
   return mean;
 }
 
-// Divides weights of mixed signs by their largest magnitude, and returns that
-// magnitude. Returns 0 and changes nothing if all weights have the same sign.
+// If a weight is negative, divides the absolute values of all weights by the
+// largest one, which is returned. If not, returns 0 and changes nothing.
 double ScaleSigned(std::vector<double>& weights) {
   const auto is_negative = [](double w) { return w < 0; };
   if (std::ranges::none_of(weights, is_negative)) return 0;
@@ -87,8 +87,8 @@ double ScaleSigned(std::vector<double>& weights) {
   return largest;
 }
 
-// Returns the characters in the gaps of one row. Gap c is to the left of column
-// c.
+// Returns the characters between the cells of one row, such as the brackets of
+// gold cells. Character c is to the left of column c.
 std::string Gaps(const LabelledMatrix& map, int row, int columns) {
   std::string gaps(columns + 1, ' ');
   for (const Cell& cell : map.gold) {
@@ -140,7 +140,7 @@ std::string AlignmentText(const LabelledMatrix& map,
     label_width = std::max(label_width, DisplayWidth(row));
   }
 
-  // Cuts the longest words until everything fits, then drops columns.
+  // Cuts the longest words until everything fits, then omits columns.
   std::vector<int> widths;
   for (const std::string& word : words) {
     widths.push_back(std::max(DisplayWidth(word), 1));

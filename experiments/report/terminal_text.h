@@ -17,25 +17,25 @@ struct AlignmentTextStyle {
   bool unicode = true;  // block shades instead of . : * #
 };
 
-// Returns the number of columns of the terminal behind a file descriptor, or
-// 80.
+// Returns the number of columns of the terminal of a file descriptor, or 80 if
+// it is not a terminal.
 int TerminalWidth(int descriptor);
 
-// Returns the style of standard output. Block shades are used if the character
-// set of the environment (LC_ALL, LC_CTYPE, LANG, in this order) has them.
+// Returns the style for standard output. Uses block shades if the character set
+// of the environment (LC_ALL, LC_CTYPE, LANG, in this order) has them.
 AlignmentTextStyle TerminalStyle();
 
 // Draws the mean over heads, with weights from 0 to 1. The first line shows the
 // columns, and each row has one line. Gold cells are in [brackets]. Words are
-// cut so that lines fit. Columns that still do not fit are omitted, and a last
-// line says how many. If a mean is negative, shades show magnitudes as
-// fractions of the largest, which another line states. Every line ends with a
-// newline. CHECK-fails if the size of a head is not rows x columns.
+// cut so that lines fit. Columns that still do not fit are omitted, and the
+// last line states their number. If a mean is negative, shades show absolute
+// values as fractions of the largest one, which another line states. Every line
+// ends with a newline. CHECK-fails if the size of a head is not rows x columns.
 std::string AlignmentText(const LabelledMatrix& map,
                           const AlignmentTextStyle& style);
 
-// Returns the header, if there is one, and the rows, one per line. Columns are
-// separated by two spaces. Cells are cut to `most_columns` columns of the
+// Returns the header, if there is one, and the rows, one per line. Two spaces
+// separate the columns. Cells are cut to `most_columns` columns of the
 // terminal. Every line begins with `indent` and ends with a newline.
 std::string TableText(const Table& table, int most_columns,
                       absl::string_view indent = "");

@@ -75,7 +75,7 @@ TEST(AlignmentTextTest, ShowsTheMeanOverHeads) {
             "chat     ###\n");
 }
 
-// The map of a state mixer can have mixed signs after its heads are averaged.
+// After averaging its heads, the map of a state mixer can have mixed signs.
 TEST(AlignmentTextTest, ShowsMagnitudesOfWeightsOfEitherSign) {
   LabelledMatrix map = TwoByTwo({.02, 0, -.08, .04});
   EXPECT_EQ(AlignmentText(map, {.width = 80, .unicode = false}),

@@ -10,16 +10,16 @@
 
 namespace regard {
 
-// Returns the weights of all heads of a map, labelled as in the trace. Only
+// Returns the weights of all heads of a map, with the labels of the trace. Only
 // maps over a memory have gold alignments.
 LabelledMatrix WeightsOf(const TraceLabels& labels,
                          const AttentionMap<float>& map);
-// Returns the gradients of a map, which must have them.
+// Returns the gradients of a map. The map must have gradients.
 LabelledMatrix GradientsOf(const TraceLabels& labels,
                            const AttentionMap<float>& map);
 
-// Returns an image with one weight per patch, in row-major order. The title is
-// empty.
+// Returns an image with one weight per patch. `weights` is row-major. The title
+// is empty.
 Picture PictureOf(const TracedImage& image, std::vector<double> weights);
 
 }  // namespace regard

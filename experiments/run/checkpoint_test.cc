@@ -89,8 +89,7 @@ class CheckpointTest : public ::testing::Test {
     return JoinPath(folder_, absl::StrCat("checkpoints/step-", step));
   }
 
-  // Returns the mark of the latest checkpoint, read from all of its files, or
-  // -1 if there is no checkpoint.
+  // Returns the mark in all files of the latest checkpoint, or -1 if none.
   float LatestMark() {
     const auto latest = FindCheckpoints(folder_);
     EXPECT_THAT(latest, IsOk());
@@ -117,8 +116,7 @@ class CheckpointTest : public ::testing::Test {
     return weights[0];
   }
 
-  // Whether FindCheckpoints() returns the checkpoint of step `expected` and
-  // reports that the one of step `damaged` is damaged.
+  // Whether the newest checkpoint is `expected`, and `damaged` is reported.
   bool FallsBack(int64_t damaged, int64_t expected) {
     const auto found = FindCheckpoints(folder_);
     return found.ok() && found->checkpoints.size() == 1 &&
@@ -132,7 +130,7 @@ class CheckpointTest : public ::testing::Test {
     return ListDirectory(JoinPath(folder_, "checkpoints")).value();
   }
 
-  // counts operations but never fails, and does not sync to disk
+  // Never fails, and does not sync to disk.
   FaultyFiles files_{FileFault::kIoError, INT_MAX};
   std::string folder_ = JoinPath(::testing::TempDir(), "checkpoint_run");
 };
@@ -429,8 +427,7 @@ TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
     }
     close(told[1]);
     int64_t saved = step;
-    // Waits until every second child has saved at least one step, so that the
-    // test makes progress on a slow disk, too.
+    // Lets every second child save a step, even if the disk is slow.
     if (kills % 2 == 1) {
       ASSERT_EQ(read(told[0], &saved, sizeof(saved)), sizeof(saved));
     }
