@@ -1,10 +1,10 @@
 #!/bin/bash
-# Checks that the computing code does not link reports, inspection pages or
-# TensorBoard events (docs/decisions/0021-what-computes-has-a-digest.md).
+# The computing code must not link reports, inspection pages or TensorBoard
+# events (docs/decisions/0021-what-computes-has-a-digest.md).
 
 set -euo pipefail
 
-# The query must find something.
+# Checks that the query has found the dependencies.
 grep -qx //experiments/training:training "$1"
 grep -qx //experiments/report:run_results "$1"
 allowed='(progress|run_results|reported_run|terminal_text|traced_maps)'

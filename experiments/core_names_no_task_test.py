@@ -14,8 +14,8 @@ _ONEOF = re.compile(r"oneof (?:data_source|model) \{(.*?)\n  \}", re.DOTALL)
 _MEMBER = re.compile(r"^\s*(\w+) (\w+) = \d+;", re.MULTILINE)
 _MESSAGE = re.compile(r"^message (\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"//.*")
-# Members whose names are also names of common accessors. Only their has_,
-# mutable_ and clear_ accessors are searched for.
+# Members whose names are also common names of accessors. The test searches only
+# for their has_, mutable_ and clear_ accessors.
 _COMMON = {"text"}
 # Parts of data/ that only tasks may use.
 _DATA = "(?:phrasebook|corpus|grammar|nadaraya_watson|pairs|sequences|table)"

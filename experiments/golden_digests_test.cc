@@ -1,10 +1,9 @@
 // Trains short runs and checks that their results have not changed.
 // golden_digests.json lists the runs, with their results on several platforms.
-// If a change is intended,
+// If a change is intended, the following command trains the runs and writes the
+// new results for this platform:
 //
 //   bazel run //experiments:golden_digests_test -- --renew
-//
-// trains the runs and writes the new results for this platform.
 #include <gnu/libc-version.h>
 
 #include <cstdio>
@@ -28,7 +27,7 @@
 namespace regard {
 namespace {
 
-// Keeps the order of the runs.
+// An ordered type, which keeps the order of the runs.
 using Json = nlohmann::ordered_json;
 
 constexpr char kList[] = "experiments/golden_digests.json";
@@ -46,7 +45,7 @@ std::vector<std::string> RunNames() {
   return names;
 }
 
-// Returns everything besides the source that rounding depends on: the
+// Returns everything besides the source on which rounding depends: the
 // instruction set, the compiler, and the libraries that compute exp() and
 // similar functions.
 std::string Platform() {
@@ -58,9 +57,9 @@ std::string Platform() {
                       environment.libraries.at("eigen"));
 }
 
-// Trains a run. Returns the digest of its last weights. If the task has a loss
-// on dev, the result includes its final value. That value belongs to the
-// weights that are used: the best weights, or an average.
+// Trains a run, and returns the digest of its last weights. If the task has a
+// loss on dev, the result includes its final value, which belongs to the
+// weights that the run has chosen, such as the best weights or an average.
 absl::StatusOr<std::string> Train(const std::string& name, const Json& run) {
   const std::string folder =
       absl::StrCat(::testing::TempDir(), "/golden_digests_test.", name);
@@ -127,7 +126,8 @@ int Renew() {
     const bool known = results.contains(platform);
     if (known && results[platform] == *now) continue;
     std::fprintf(stderr, "%s: %s\n", name.c_str(), now->c_str());
-    // A change invalidates the results of all platforms.
+    // Removes the results of other platforms, because the change affects them,
+    // too.
     if (known) results.clear();
     results[platform] = *now;
   }
@@ -140,8 +140,8 @@ int Renew() {
 }  // namespace regard
 
 int main(int argc, char** argv) {
-  // Paths are relative to the runfiles, whatever directory `bazel run` was
-  // started in.
+  // Makes paths relative to the runfiles, rather than to the directory in which
+  // `bazel run` was started.
   unsetenv("BUILD_WORKING_DIRECTORY");
   if (argc == 2 && absl::string_view(argv[1]) == "--renew") {
     return regard::Renew();

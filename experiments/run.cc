@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(TrainedRun& record,
                                                const Plugins& plugins,
                                                bool with_data) {
   const Experiment& config = record.config;
-  // The weights are read from a file, so initial values are not drawn.
+  // Does not draw initial values, because the weights are read from a file.
   const TaskContext context = {config, plugins.scorers, /*finalize=*/false};
   const TaskInfo& info = *plugins.tasks.Find(config.model());
   const std::unique_ptr<AnyDataSource> source =
@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(TrainedRun& record,
   if (info.keep != nullptr) status = info.keep(context, *source, kept, data);
   if (absl::IsNotFound(status) && !has_data) {
     absl::StatusOr<std::any> loaded = LoadData(record, *source, kept.read);
-    // Prefer the message about what the run folder lacks.
+    // Prefers the message about what the run folder lacks.
     if (!loaded.ok()) {
       return status.message().empty() ? loaded.status() : status;
     }
@@ -107,7 +107,7 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(TrainedRun& record,
 void NoteChangedData(const Task& task, TrainedRun* record) {
   if (record->pretrained.has_value()) return;
   const absl::StatusOr<Environment> before = ReadRunDigests(record->path);
-  if (!before.ok()) return;  // the run is of an older version
+  if (!before.ok()) return;  // an earlier version made the run
   for (const auto& [name, digest] : task.data_digests()) {
     const auto then = before->data.find(name);
     if (then == before->data.end() || then->second == digest) continue;
@@ -172,7 +172,8 @@ absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
   if (pass.examples.empty()) {
     return absl::InvalidArgumentError("a pass requires at least one example");
   }
-  // Batches are planned from these examples.
+  // Returns to the examples before the first epoch, from which batches are
+  // planned.
   model.BeginEpoch(std::nullopt);
   const absl::Span<const LossTerm> terms = model.loss_terms();
   std::vector<double> denominators(terms.size());

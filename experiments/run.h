@@ -44,18 +44,18 @@ struct RunOptions {
   // false, Regard reads the data only if the run folder lacks something that
   // the task needs.
   bool data = false;
-  // Overrides of the form "PATH=VALUE". Allowed are fields of `data`, `search`
-  // and `intervene`, and kEvaluationStride. If there are any, the data are
+  // Overrides of the form "PATH=VALUE" for fields of `data`, `search` and
+  // `intervene`, and for kEvaluationStride. If there are any, the data are
   // read.
   std::vector<std::string> overrides = {};
 };
 
-// The training examples of a pass, and the mode of the pass.
+// The training examples of a forward pass, and the mode of the pass.
 struct TrainingPass {
   std::vector<int64_t> examples;  // indices in [0, num_examples())
-  // The number of finished optimizer steps before the one to reproduce. The
-  // pass has the dropout and the interventions of that step. If absent, the
-  // pass runs as an evaluation does.
+  // The number of finished optimizer steps before the step to reproduce. The
+  // pass uses the dropout and the interventions of that step. If absent, the
+  // pass runs as in an evaluation.
   std::optional<int64_t> step = std::nullopt;
 };
 
@@ -69,8 +69,8 @@ class Run {
  public:
   // Opens the newest valid checkpoint of the run in `folder`, a path as the
   // user typed it. `plugins` must contain the task of the run. Error messages
-  // are complete to print. The code is InvalidArgument, or the code of the file
-  // that could not be read.
+  // can be printed as they are. Their code is InvalidArgument, or the code of
+  // the file that could not be read.
   static absl::StatusOr<Run> Open(absl::string_view folder,
                                   const Plugins& plugins,
                                   const RunOptions& options = {});
@@ -79,13 +79,13 @@ class Run {
   // The config of the run, with the overrides applied.
   const Experiment& config() const { return record_->config; }
   int64_t step() const { return record_->step; }  // the step of the weights
-  // Warnings for the user, such as ignored damaged checkpoints, or data that
-  // have changed since the training.
+  // Warnings for the user, such as about damaged checkpoints that were ignored,
+  // or about data that have changed since the training.
   const std::vector<std::string>& notes() const { return record_->notes; }
 
   Task& task() const { return *task_; }
-  // Returns the model if its type is M, else null. For operations that only one
-  // kind of model supports.
+  // Returns the model if its type is M, and null if not. Used for operations
+  // that only one kind of model supports.
   template <typename M>
   M* model() const {
     return dynamic_cast<M*>(&task_->model());
@@ -95,24 +95,25 @@ class Run {
   // weights, so the weights must not change.
   regard::Forward<float>& forward() const { return *forward_; }
 
-  // Returns the prediction for one request. The hook, which may be null,
-  // observes all passes of the prediction. A generated text takes one pass per
-  // token. Every error describes what is wrong with the request.
+  // Returns the prediction for one request. `probe`, which may be null, is a
+  // hook that observes all forward passes of the prediction. A generated text
+  // takes one pass per token. Every error describes what is wrong with the
+  // request.
   absl::StatusOr<Answered> Answer(const Question& question,
                                   const AnswerOptions& options = {},
                                   Probe<float>* probe = nullptr) const;
 
-  // Returns the losses of training examples, computed as one shard. The hook,
-  // which may be null, observes the pass. If `gradients` is not null, it must
-  // belong to the model's parameters, and a backward pass follows. Gradients at
-  // hook points also need `gradients`. The losses equal the trainer's losses of
-  // an optimizer step with one shard. Requires RunOptions::data.
+  // Returns the losses of training examples, computed as one shard. They equal
+  // the trainer's losses of an optimizer step with one shard. `probe`, which
+  // may be null, is a hook that observes the pass. If `gradients` is not null,
+  // it must belong to the model's parameters, and a backward pass follows.
+  // Gradients at hook points require it. Requires RunOptions::data.
   absl::StatusOr<PassLosses> Forward(
       const TrainingPass& pass, Probe<float>* probe = nullptr,
       GradientSlab<float>* gradients = nullptr) const;
 
-  // Traces a prediction for inspection on forward(). This run must outlive the
-  // result.
+  // Traces a prediction for inspection, in a pass of forward(). The result must
+  // not outlive this run.
   absl::StatusOr<Traced<float>> Trace(const Question& question,
                                       const TraceOptions& options = {}) const;
 

@@ -1,7 +1,7 @@
 # Shell functions for tests of programs. A test sources this file first, in the
 # runfiles directory. Sets ${runfiles} to that directory and changes to an empty
-# directory. The test fails at its end if an expectation has failed.
-# shellcheck shell=bash
+# directory. If an expectation has failed, the test fails at its end. shellcheck
+# shell=bash
 
 set -euo pipefail
 

@@ -82,8 +82,8 @@ std::vector<std::string> LabelsOf(const Grid& grid, const GridRun& run) {
   return labels;
 }
 
-// Returns a row for each cell: its values, the numbers of finished and of all
-// runs, and the mean and standard deviation of each metric.
+// Returns a table with one row for each cell: its values, the numbers of
+// finished and of all runs, and the mean and standard deviation of each metric.
 Table ResultsTable(const Grid& grid, const std::vector<std::string>& metrics) {
   Table table = TableOfMetrics(grid, {"n"}, metrics);
   for (const GridCell& cell : CellsOf(grid)) {
@@ -100,8 +100,8 @@ Table ResultsTable(const Grid& grid, const std::vector<std::string>& metrics) {
         if (found != run->status.metrics.end()) values.push_back(found->second);
       }
       const SampleSummary summary = Summarize(values);
-      // The mean plus one standard deviation may be outside the range of the
-      // metric.
+      // Shows the standard deviation instead of an interval, because the mean
+      // plus one standard deviation may be outside the range of the metric.
       row.push_back(
           summary.n == 0 ? "missing"
           : summary.n == 1
@@ -125,7 +125,8 @@ Table MissingTable(const Grid& grid) {
   return table;
 }
 
-// Returns a row for each axis value whose label differs from its only override.
+// Returns a table with one row for each value whose label differs from its only
+// override.
 Table LabelsTable(const Grid& grid) {
   Table table = {{"axis", "label", "sets"}};
   for (const Axis& axis : grid.axes) {
@@ -138,7 +139,7 @@ Table LabelsTable(const Grid& grid) {
   return table;
 }
 
-// Whether all runs that have a config set the field to the same value.
+// Whether all runs that have a config set `field` to the same value.
 bool IsShared(const Grid& grid, const ResolvedField& field) {
   return std::ranges::all_of(grid.runs, [&](const GridRun& run) {
     return run.config.empty() ||
@@ -149,8 +150,8 @@ bool IsShared(const Grid& grid, const ResolvedField& field) {
   });
 }
 
-// Returns a text such as " Data: data.path (SHA-256 12345678...)." Empty if no
-// data are shared.
+// Returns a text such as " Data: data.path (SHA-256 12345678...)." for the data
+// that all runs share, or "" if they share none.
 std::string SharedData(const Grid& grid, const GridRun& first) {
   std::vector<std::string> parts;
   for (const auto& [name, digest] : first.data) {
@@ -167,8 +168,8 @@ std::string SharedData(const Grid& grid, const GridRun& first) {
   return absl::StrCat(" Data: ", absl::StrJoin(parts, ", "), ".");
 }
 
-// Returns a text such as " Training took 2.5 hours in all." Empty if runs have
-// no times.
+// Returns a text such as " Training took 2.5 hours in all.", or "" if the runs
+// have no times.
 std::string TrainingTime(const Grid& grid) {
   double seconds = 0;
   for (const GridRun& run : grid.runs) {
@@ -221,7 +222,8 @@ std::vector<Block> SharedBlocks(const Grid& grid) {
       Folded{"Fields that differ from their defaults", std::move(table)}};
 }
 
-// Returns the results by the primary metric, then by the folded other metrics.
+// Returns the results for the primary metric. The results for other metrics are
+// folded below.
 Section ResultsSection(const Grid& grid) {
   std::vector<std::string> metrics = MetricsToShow(grid);
   const std::string primary = PrimaryMetric(grid);
@@ -238,7 +240,7 @@ Section ResultsSection(const Grid& grid) {
   return section;
 }
 
-// Returns the fields of the first run that has any.
+// Returns the fields of the first run that has a config.
 std::string FieldsText(const Grid& grid) {
   std::string text;
   for (const GridRun& run : grid.runs) {
@@ -307,8 +309,8 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
           {AttentionCaution(), note, std::move(maps)}};
 }
 
-// Returns two tables: the rows of the primary metric, and the folded other
-// rows. The first column is the metric.
+// Splits a table whose first column is the metric into two: the rows of the
+// primary metric, and all other rows, which are folded.
 std::vector<Block> ByMetric(Table table, const std::string& primary) {
   const auto others = std::ranges::stable_partition(
       table.rows, [&](const auto& row) { return row[0] == primary; });
@@ -383,7 +385,7 @@ std::string AblationCsv(const Grid& grid) {
 
 std::vector<Plot> CurvePlots(const Grid& grid) {
   const std::vector<GridCell> cells = CellsOf(grid);
-  // Values over seeds, by metric, cell and step.
+  // Values for all seeds, by metric, cell and step.
   std::map<std::string,
            std::map<size_t, std::map<int64_t, std::vector<double>>>>
       curves;
@@ -406,8 +408,8 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
     for (const auto& [c, by_step] : by_cell) {
       Series series = {.name = CellName(grid, *cells[c][0])};
       for (const auto& [step, values] : by_step) {
-        // Skips steps that some runs did not reach, because their mean would be
-        // over other seeds.
+        // Omits steps that some runs of the cell did not reach, because their
+        // mean would be over fewer seeds.
         if (std::ssize(values) < finished[c]) continue;
         const SampleSummary summary = Summarize(values);
         series.xs.push_back(static_cast<double>(step));
@@ -436,7 +438,7 @@ std::vector<Section> AttentionSideBySide(const Grid& grid) {
   std::map<std::string, int> showing;  // number of runs that show each title
   for (const GridRun* run : runs) {
     for (const LabelledMatrix& map : run->maps) {
-      // A run may show a source twice.
+      // Counts a run once if it shows a source twice.
       if (FindMap(*run, map.title) != &map) continue;
       if (showing[map.title]++ == 0) titles.push_back(map.title);
     }

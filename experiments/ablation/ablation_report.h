@@ -1,5 +1,5 @@
-// The report of an ablation as a page, as Markdown and as CSV. It depends only
-// on the grid.
+// Writes the report of an ablation as a page, as Markdown and as CSV. The
+// report depends only on the grid.
 #ifndef EXPERIMENTS_ABLATION_ABLATION_REPORT_H_
 #define EXPERIMENTS_ABLATION_ABLATION_REPORT_H_
 
@@ -12,23 +12,25 @@
 
 namespace regard {
 
-// Returns the report. Its Markdown omits curves and maps.
+// Returns the report. When it is rendered as Markdown, curves and maps are
+// omitted.
 Report AblationReport(const Grid& grid);
 
-// Returns one line for each run (RFC 4180): coordinates, seed, state and every
-// metric with all digits. A missing metric is an empty cell.
+// Returns one line for each run (RFC 4180) with its coordinates, seed, state
+// and every metric with all digits. A missing metric is an empty cell.
 std::string AblationCsv(const Grid& grid);
 
 // Returns a plot for each metric that changed over time. A curve is the mean
 // over the finished runs of a cell, with a band from the minimum to the
-// maximum. It has only those steps that all of these runs measured.
+// maximum. It contains the steps at which all of these runs measured the
+// metric.
 std::vector<Plot> CurvePlots(const Grid& grid);
 
-// Compares the attention of the cells on up to two sources. A source must be
-// shown by at least two cells; sources of more cells come first. The sections
+// Compares the attention of the cells on up to two sources. At least two cells
+// must show a source. Sources that more cells show come first. The sections
 // contain a caution, a note about omitted cells, and Maps with the names of the
-// cells. All runs have the same seed, the first with any maps, because each
-// seed may have its own data.
+// cells. All maps are from the first seed whose runs have any, because each
+// seed may have different data.
 std::vector<Section> AttentionSideBySide(const Grid& grid);
 
 }  // namespace regard

@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Makes two cells of one seed. The second has `config`.
+// Returns two cells with one seed. The second cell has `config`.
 Grid TwoCells(const std::string& config) {
   Grid grid;
   grid.name = "widths";
@@ -45,8 +45,8 @@ Grid TwoCells(const std::string& config) {
   return grid;
 }
 
-// Makes runs of three widths and the given number of seeds. Their accuracy
-// increases with the width; their loss only depends on the seed.
+// Returns runs with three widths and the given number of seeds. Their accuracy
+// increases with the width, and their loss depends only on the seed.
 Grid ThreeWidths(int seeds) {
   Grid grid;
   grid.name = "widths";
@@ -116,7 +116,7 @@ TEST(AblationReportTest, SaysWhatAllRunsShare) {
   EXPECT_THAT(page, HasSubstr("<td>model.heads</td>"));
   EXPECT_THAT(page, Not(HasSubstr("<td>model.depth</td>")));
   EXPECT_THAT(page, Not(HasSubstr("<td>width</td>")));
-  // A missing run shares nothing and does not affect the others.
+  // A missing run must not change what the others share.
   grid.runs[1].config.clear();
   EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
               HasSubstr("; overrides rate=1, width=8."));
@@ -184,8 +184,8 @@ TEST(AblationReportTest, CountsAnExampleOfSeveralRunsOnce) {
               HasSubstr("| 6 | 8 per run, 13 different | -0.25 |"));
 }
 
-// The seeds are too few for the comparisons, enough, or so many that only a
-// sample of the sign combinations is tried.
+// With 6 seeds, the comparisons cannot be significant, and 7 are enough. With
+// 21, the test tries only a sample of the sign combinations.
 TEST(AblationReportTest, IsAsInTheFile) {
   std::string text;
   for (const int seeds : {6, 7, 21}) {
@@ -215,7 +215,8 @@ TEST(AblationCsvTest, QuotesWhatWouldEndACell) {
             "none,0,missing,,1\n");
 }
 
-// Makes runs of one cell at the given steps. Their loss is 1, 2, ..., by seed.
+// Returns runs of one cell, each with records at the given steps. The loss is 1
+// in the first run, 2 in the second, ...
 Grid RunsOf(const std::vector<std::vector<int64_t>>& steps) {
   Grid grid;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -280,7 +281,8 @@ LabelledMatrix Map(const std::string& title, double weight, int size = 1) {
   return map;
 }
 
-// Makes one axis of three scores with two seeds. Run i has maps[i].
+// Returns a grid with one axis of three scores, and two seeds. Run i shows
+// maps[i].
 Grid GridOf(const std::vector<std::vector<LabelledMatrix>>& maps) {
   Grid grid;
   grid.axes = {{"score", {{"additive", {}}, {"dot", {}}, {"cosine", {}}}, 0}};

@@ -27,8 +27,8 @@ struct Pair {
   const GridRun* baseline;
 };
 
-// Returns the runs at the value of the axis, each with its partner at the
-// baseline.
+// Pairs each run at the given value of the axis with the run that differs only
+// in having the baseline value.
 std::vector<Pair> PairsOf(const Grid& grid, size_t axis, size_t value) {
   std::map<std::pair<std::vector<size_t>, std::string>, const GridRun*> runs;
   for (const GridRun& run : grid.runs) {
@@ -45,7 +45,7 @@ std::vector<Pair> PairsOf(const Grid& grid, size_t axis, size_t value) {
   return pairs;
 }
 
-// The data set of a metric, and the metric itself.
+// A metric, and the data set on which it was measured.
 struct MeasuredSet {
   const EvaluatedSet* set = nullptr;
   const ExampleMetric* metric = nullptr;
@@ -113,7 +113,8 @@ Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
   comparison.by_seed = differences;
   comparison.p_value = PairedPermutationTest(differences);
   comparison.over_examples = CompareOverExamples(pairs, metric);
-  // The finished runs of a cell are not a random sample of it.
+  // If pairs are missing, the finished runs are not a random sample of the
+  // cell.
   if (comparison.missing_pairs > 0) comparison.p_value = std::nan("");
   comparison.corrected_p_value = comparison.p_value;
   return comparison;
@@ -156,7 +157,7 @@ bool ChangedPlaces(const FieldDifference& a, const FieldDifference& b) {
           (a.after == "not set" && b.before == "not set"));
 }
 
-// Whether the axis is meant to cause the difference.
+// Whether the difference is one that the axis is meant to cause.
 bool IsOfAxis(const FieldDifference& difference,
               const std::vector<FieldDifference>& all,
               const std::set<std::string>& axis_paths) {
@@ -246,7 +247,8 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
       }
     }
   }
-  // The tests over examples take most of the time of a report.
+  // Computes in parallel, because the tests over examples take most of the time
+  // of a report.
   const auto count = static_cast<int64_t>(all.size());
   WorkerPool pool(
       static_cast<int>(std::clamp<int64_t>(count, 1, HardwareThreads())));
@@ -259,7 +261,7 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   std::map<std::string, std::vector<double*>> over_seeds;
   std::map<std::string, std::vector<double*>> over_examples;
   for (Comparison& comparison : all) {
-    // Values that do not measure the metric do not count in the correction.
+    // Does not correct for values that do not measure the metric.
     if (!comparison.Measured()) continue;
     over_seeds[comparison.metric].push_back(&comparison.corrected_p_value);
     if (!comparison.over_examples.has_value()) continue;

@@ -1,4 +1,4 @@
-// Compares the values of an axis with its baseline, and returns sections of a
+// Compares the values of each axis with its baseline, and returns sections of a
 // report about the comparisons.
 #ifndef EXPERIMENTS_ABLATION_COMPARISON_H_
 #define EXPERIMENTS_ABLATION_COMPARISON_H_
@@ -15,7 +15,7 @@
 
 namespace regard {
 
-// A test of pairs of runs over the examples on which they were evaluated.
+// A statistical test of pairs of runs over the examples of their evaluations.
 struct ComparisonOverExamples {
   int pairs = 0;
   size_t examples = 0;        // different examples, over all data sets
@@ -28,9 +28,10 @@ struct Comparison {
   std::string metric = {};
   size_t axis = 0;
   size_t value = 0;  // compared with the baseline of the axis
-  // One difference for each seed: value minus baseline, averaged over the pairs
-  // of runs that agree on all other axes. Runs of one seed share their data and
-  // random numbers, so they count as one.
+  // Each difference is the metric at this value minus the metric at the
+  // baseline, for one seed. It is the mean over the pairs of runs that agree on
+  // all other axes. Runs with the same seed share their data and random
+  // numbers, so they count as one observation.
   SampleSummary differences = {};
   std::vector<double> by_seed = {};  // the differences, one per seed
   // The number of pairs in which a run failed, or lacks the metric that its
@@ -39,42 +40,42 @@ struct Comparison {
   int missing_pairs = 0;
   double p_value = 1;  // see PairedPermutationTest
   double corrected_p_value = 1;
-  // Absent if a run is missing or has no results per example for the metric, or
-  // if the examples of a pair differ.
+  // Absent if a run is missing or has no results per example for the metric.
+  // Also absent if the two runs of a pair have different examples.
   std::optional<ComparisonOverExamples> over_examples = {};
 
-  // Whether runs of the value have the metric, or would have it if they had not
-  // failed.
+  // Whether the runs at this value have the metric, or would have it if they
+  // had not failed.
   bool Measured() const { return differences.n > 0 || missing_pairs > 0; }
   bool Significant() const { return corrected_p_value <= kSignificanceLevel; }
 };
 
 // Compares every value of every axis with the baseline of the axis, for each
 // metric of MetricsToShow(). P-values are corrected over all comparisons of one
-// metric. These include comparisons without a p-value, because a run is missing
-// or a number is not finite.
+// metric. The number of comparisons includes those that have no p-value because
+// a run is missing or a number is not finite.
 std::vector<Comparison> CompareWithBaselines(const Grid& grid);
 
 // Returns "significantly higher", "not significant", "2 pairs missing", ...
 std::string Verdict(const Comparison& comparison);
 
 // Returns " (better)" or " (worse)" if the difference is significant and the
-// metric defines which is better. Otherwise empty.
+// metric defines which direction is better. Otherwise, returns "".
 absl::string_view Judgement(const Grid& grid, const Comparison& comparison);
 
-// Return sections of a report. The table has a row for each comparison, with
-// p-values and the verdict. The text explains the tests, and states whether the
-// seeds are enough for this number of comparisons. The second section is about
-// comparisons over examples; its table is empty if there are none.
+// SeedsSection() and ExamplesSection() return sections of a report. The table
+// has one row for each comparison, with p-values and the verdict. The text
+// explains the tests, and states whether the seeds are enough for this number
+// of comparisons. ExamplesSection() is about comparisons over examples. Its
+// table is empty if there are none.
 Section SeedsSection(const Grid& grid,
                      const std::vector<Comparison>& comparisons);
 Section ExamplesSection(const Grid& grid,
                         const std::vector<Comparison>& comparisons);
 
 // Returns one sentence for each unintended difference between runs of one seed
-// that should differ only in their axis. An axis may change the fields that its
-// values set. If such a field belongs to a oneof, the other members may be
-// cleared.
+// that should differ only in an axis. An axis may change the fields that its
+// values set, and the other members of their oneofs.
 std::vector<std::string> ConfoundedComparisons(const Grid& grid);
 
 }  // namespace regard

@@ -17,9 +17,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Makes a grid with the scores additive (the baseline), dot and none. `values`
-// has the dev/loss of each score by seed. A negative loss means that the run
-// failed.
+// Returns a grid with the scores additive (the baseline), dot and none.
+// `values` has the dev/loss of each score, by seed. A negative loss means that
+// the run has failed.
 Grid GridOf(const std::vector<std::vector<double>>& values) {
   Grid grid;
   grid.axes = {{"attention",
@@ -65,7 +65,7 @@ TEST(CompareWithBaselines, ClaimsNothingOfPairsWithAMissingRun) {
 }
 
 TEST(CompareWithBaselines, DoesNotTestTheSurvivors) {
-  // Seven of eight pairs would be significant.
+  // The seven complete pairs alone would be significant.
   const std::vector<double> zeros(8, 0.0);
   const Grid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7, -1}});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
@@ -84,8 +84,8 @@ TEST(CompareWithBaselines, AMissingRunLeavesTheFamilyAsLargeAsItWas) {
 }
 
 TEST(CompareWithBaselines, CorrectsForTheNumberOfComparisons) {
-  // Seven pairs of one sign give a p-value of 2 / 2^7 = 0.015625. The
-  // correction doubles it.
+  // Seven differences of equal sign give a p-value of 2 / 2^7 = 0.015625. The
+  // correction for two comparisons doubles it.
   const std::vector<double> zeros(7, 0.0);
   const Grid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7}, zeros});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
@@ -107,7 +107,8 @@ TEST(CompareWithBaselines, AveragesOverOtherAxesAndCountsSeeds) {
   for (const size_t width : {0, 1}) {
     for (GridRun run : grid.runs) {
       run.coordinates.push_back(width);
-      // Dot is better by 2 and 3, and by twice as much for the second width.
+      // The loss of dot is lower by 2 and 3 at the first width, and by 4 and 6
+      // at the second.
       run.status.metrics["dev/loss"] *= static_cast<double>(1 + width);
       twice.push_back(run);
     }
@@ -118,8 +119,8 @@ TEST(CompareWithBaselines, AveragesOverOtherAxesAndCountsSeeds) {
   EXPECT_EQ(all[0].differences.n, 2);
   EXPECT_DOUBLE_EQ(all[0].differences.mean, (3.0 + 4.5) / 2);
   EXPECT_EQ(all[0].p_value, 0.5);
-  // The first width minus the second, for additive and dot: -1 and -3, -2 and
-  // -5.
+  // The differences between the first and the second width are -1 and -3 for
+  // additive, and -2 and -5 for dot.
   EXPECT_EQ(all[2].axis, 1);
   EXPECT_EQ(all[2].value, 0);
   EXPECT_EQ(all[2].differences.n, 2);
@@ -158,7 +159,7 @@ TEST(ConfoundedComparisons, NamesAMessageThatNoMemberReplaced) {
 
 TEST(ConfoundedComparisons, ExcusesTheMemberThatTheAxisReplaces) {
   Grid grid = GridOf({{1}, {2}});
-  // The field differs between the configs without an override.
+  // Without an override, the difference between the configs is unintended.
   grid.axes[0].values[0].overrides.clear();
   grid.runs[0].config =
       *ParseResolvedFields("model {\n additive {\n width: 8\n}\n}\n");
@@ -193,7 +194,7 @@ TEST(ConfoundedComparisons, LooksAtEveryAxis) {
                   "also in rate (2; 1)."));
 }
 
-// Makes eight examples, of which the first `right` are correct.
+// Returns eight examples, of which the first `right` are correct.
 EvaluatedSet EightExamples(int right) {
   ExampleMetric metric = {"dev/loss"};
   EvaluatedSet set;
@@ -215,7 +216,8 @@ TEST(CompareWithBaselines, ComparesOverExamplesToo) {
   EXPECT_EQ(all[0].over_examples->pairs, 2);
   EXPECT_EQ(all[0].over_examples->examples, 8);
   EXPECT_DOUBLE_EQ(all[0].over_examples->tests.difference, 0.5);
-  // Four examples differ. Swapping each in both seeds at once gives 2 of 16.
+  // Four examples differ. The test swaps an example for both seeds at once, so
+  // 2 of 16 combinations are as extreme.
   const double p = all[0].over_examples->tests.randomization_p;
   EXPECT_NEAR(p, 0.125, 0.02);
   EXPECT_DOUBLE_EQ(all[0].over_examples->corrected_p_value, 2 * p);

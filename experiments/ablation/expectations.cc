@@ -15,7 +15,8 @@
 namespace regard {
 namespace {
 
-// Returns a metric of a run. The error text states why there is none.
+// Returns a metric of a run. If there is none, the message of the error is the
+// verdict.
 absl::StatusOr<double> Measure(const std::map<std::string, RunStatus>& runs,
                                const std::string& experiment,
                                const std::string& metric) {
@@ -31,14 +32,15 @@ absl::StatusOr<double> Measure(const std::map<std::string, RunStatus>& runs,
   return found->second;
 }
 
-// The required relation to a limit, or to the result of another experiment.
+// A relation that a result must have to a limit, or to the result of another
+// experiment.
 struct Relation {
   const char* relation;
   double limit;
   std::optional<std::string> other = {};
 };
 
-// Not meaningful for a claim with `near`.
+// Must not be used for a claim with `near`.
 Relation RelationOf(const Claim& claim) {
   if (claim.has_greater_than_experiment()) {
     return {">", 0, claim.greater_than_experiment()};

@@ -1,5 +1,5 @@
-// Expected metrics: bounds, such as "test/exact_match >= 0.95", and published
-// numbers.
+// Checks metrics against bounds, such as "test/exact_match >= 0.95", and
+// against published numbers.
 #ifndef EXPERIMENTS_ABLATION_EXPECTATIONS_H_
 #define EXPERIMENTS_ABLATION_EXPECTATIONS_H_
 
@@ -21,21 +21,21 @@ struct MetricBound {
   std::string relation = {};  // <, <=, >, >= or ==
   double limit = 0;
 
-  // Returns false for NaN.
+  // Whether `value` satisfies the bound. False for NaN.
   bool Holds(double value) const;
 };
 
-// Parses a metric, a relation and a number. Returns InvalidArgument for any
-// other text.
+// Parses a bound: a metric, a relation and a number. Returns InvalidArgument
+// for any other text.
 absl::StatusOr<MetricBound> ParseBound(absl::string_view text);
 
-// Adds problems for incomplete claims, at their paths.
+// Adds a problem for each incomplete claim, at its path.
 void ValidateClaims(const Claims& claims, ConfigProblems& problems);
 
-// Returns a row for each valid claim: statement, source, published number, our
-// number, and verdict. `runs` is keyed by the label of the experiment. The
-// verdict is "confirmed" or "not confirmed". If there is no number, it is "not
-// run", "no such metric" or "run failed".
+// Returns a table with one row for each valid claim: statement, source,
+// published number, Regard's number, and verdict. `runs` is keyed by the label
+// of the experiment. The verdict is "confirmed" or "not confirmed". Without a
+// number, it is "not run", "no such metric" or "run failed".
 Table ClaimsTable(const Claims& claims,
                   const std::map<std::string, RunStatus>& runs);
 

@@ -55,7 +55,7 @@ RunStatus Finished(double bleu) {
   return {.state = RunState::kFinished, .metrics = {{"dev/bleu", bleu}}};
 }
 
-// Returns our number and the verdict of one claim about dev/bleu of
+// Returns Regard's number and the verdict for one claim about dev/bleu of
 // //configs:a.
 std::pair<std::string, std::string> Judge(
     const std::string& expectation,

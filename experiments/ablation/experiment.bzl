@@ -136,7 +136,8 @@ def _experiment_impl(ctx):
         execution_requirements = action_requirements(ctx.attr.tags),
     )
 
-    # A separate action, so that a change of the page trains nothing again.
+    # Writes the report in a separate action, so that a change of its code does
+    # not repeat the training.
     pages = _declare(ctx, _REPORT_FILES.keys())
     arguments = ctx.actions.args()
     folder = outputs["status.json"].dirname
@@ -157,8 +158,8 @@ def _experiment_impl(ctx):
     outputs.update(pages)
     results = results + pages.values()
 
-    # The script cannot have the name of the target, which the folder of results
-    # has.
+    # The folder of results has the name of the target, so the script needs
+    # another one.
     script = ctx.actions.declare_file(ctx.label.name + "/train")
     ctx.actions.write(script, _RUN.format(
         label = ctx.label,
@@ -184,8 +185,8 @@ def _experiment_impl(ctx):
         DefaultInfo(
             executable = script,
             files = depset(results),
-            # Running the target does not need the results. A test that depends
-            # on it does.
+            # Running the target does not require the results, but a test that
+            # depends on the target does.
             default_runfiles = to_run,
             data_runfiles = ctx.runfiles(files = results),
         ),

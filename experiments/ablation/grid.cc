@@ -161,7 +161,7 @@ absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
       const std::string attention,
       ReadFile(JoinPath(folder, "attention.json"), kMostBytes));
   REGARD_ASSIGN_OR_RETURN(run.maps, ParseAttentionJson(attention));
-  // The report does not require the digests of the data.
+  // Ignores errors, because the report does not require the digests.
   const absl::StatusOr<Environment> environment = ReadRunDigests(folder);
   if (environment.ok()) run.data = environment->data;
   return run;

@@ -1,5 +1,5 @@
-// Results of training runs, alone or in a grid. Comparisons and ablation
-// reports use them.
+// The results of training runs, alone or in a grid, for comparisons and
+// ablation reports.
 #ifndef EXPERIMENTS_ABLATION_GRID_H_
 #define EXPERIMENTS_ABLATION_GRID_H_
 
@@ -27,15 +27,15 @@ struct AxisValue {
 };
 
 struct Axis {
-  // The path of a field, if the values are values of a field.
+  // The path of a field if the axis is a field, or another name.
   std::string name = {};
   std::vector<AxisValue> values = {};
-  size_t baseline = 0;  // index of the value with which the others are compared
+  size_t baseline = 0;  // index of the value with which others are compared
 };
 
 struct GridRun {
   std::string label = {};  // or the run folder, as the user typed it
-  // An index into the values of each axis.
+  // For each axis, the index of the run's value.
   std::vector<size_t> coordinates = {};
   std::string seed = {};
   // The reason why the fields below are empty. Empty for a finished run.
@@ -54,17 +54,17 @@ struct GridRun {
 // tags. Runs that differ only in such fields are equal.
 bool IsAnnotation(absl::string_view path);
 
-// Reads run.json, resolved.textproto and status.json, which are small. The
+// Reads run.json, resolved.textproto and status.json, which are small files. An
 // error names the file.
 absl::StatusOr<GridRun> ReadRunSummary(const std::string& folder);
 
 // Like ReadRunSummary(), but also reads examples.jsonl if it exists. Skips
-// metrics whose aggregate is unknown. The error names the file.
+// metrics whose aggregate is unknown. An error names the file.
 absl::StatusOr<GridRun> ReadRun(const std::string& folder,
                                 const Aggregates& aggregates);
 
-// A grid of runs. Invariants: coordinates are in range; no two runs have the
-// same coordinates and the same seed.
+// A grid of runs. Coordinates are in range, and no two runs have the same
+// coordinates and the same seed.
 struct Grid {
   std::string label = {};
   std::string name = {};
@@ -75,31 +75,33 @@ struct Grid {
   std::vector<GridRun> runs = {};
 };
 
-// Returns the label of the value: "dot". If the label is a number or a truth
-// value, the name of the axis precedes it: "width 64".
+// Returns the label of a value, such as "dot". If the label is a number or a
+// truth value, the name of the axis precedes it, as in "width 64".
 std::string ValueName(const Axis& axis, size_t value);
 
-// Returns the name of the run's cell: "dot", or "width 64, dot" for several
-// axes.
+// Returns the name of the run's cell, such as "dot", or "width 64, dot" with
+// two axes.
 std::string CellName(const Grid& grid, const GridRun& run);
 
-// Returns the metrics that any run has.
+// Returns the metrics that at least one run has.
 std::set<std::string> AllMetrics(const Grid& grid);
 
 // Returns the metrics that the grid names. If it names none, returns all test
-// metrics of any run, else all dev metrics, else all metrics. The result
-// includes the primary metric.
+// metrics, or all dev metrics if no run has a test metric, or all metrics if
+// there is no dev metric, either. The result includes the primary metric.
 std::vector<std::string> MetricsToShow(const Grid& grid);
 
-// Returns the metric with which a report begins: the grid's primary metric,
-// else the first that the grid names. If it names none, returns the task's
-// first metric on the test split, else on dev. Empty if no run has a metric.
+// Returns the metric with which a report begins: the grid's primary metric, or
+// the first metric that the grid names. If it names none, returns the task's
+// first metric on the test split, or on dev if there is no test split. Empty if
+// no run has a metric.
 std::string PrimaryMetric(const Grid& grid);
 
-// Returns which values of the metric are better, if any run defines it.
+// Returns whether higher or lower values of the metric are better, if a run
+// states this.
 Better DirectionOf(const Grid& grid, const std::string& metric);
 
-// Returns a text such as "interrupted at step 40". Empty for a finished run,
+// Returns a text such as "interrupted at step 40", or "" for a finished run,
 // whose numbers are final.
 std::string UnfinishedText(const RunStatus& status);
 
@@ -107,8 +109,8 @@ std::string UnfinishedText(const RunStatus& status);
 std::string Counted(size_t count, absl::string_view noun);
 
 // Reads the results of a finished run from its folder. If there are none, the
-// error states the reason: failure.txt, the state of the run, or a file that
-// cannot be read.
+// error states the reason from failure.txt, the state of the run, or a file
+// that cannot be read.
 absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
                                         const Aggregates& aggregates);
 

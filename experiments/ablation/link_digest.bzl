@@ -7,7 +7,7 @@ const char kComputeDigest[] = "'"${{digest}}"'";
 }}  // namespace regard
 """
 
-# The digest does not depend on the order or the names of the files.
+# Sorts the digests, so that the order and the names of the files do not matter.
 _COMMAND = """set -euo pipefail
 digest="$( (xargs -d '\\n' -a "$1" sha256sum --binary -- | cut -c 1-64 |
   sort; cat "$2") | sha256sum | cut -c 1-64)"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Checks that a comment does not change the digest of the computing code, but
-# that a change of the code does.
+# The digest of the computing code must not change with a comment, but must
+# change with the code.
 
 source experiments/testing.sh
 

@@ -20,7 +20,8 @@ int main(int argc, char** argv) {{
 }}
 """
 
-# The registry of each kind of plug-in, and the place of the registry in main().
+# For each kind of plug-in, the type of its registry, and the registry's place
+# in the plug-ins of main().
 _KINDS = {
     "head_outputs": ("HeadOutputRegistry", "plugins.scorers.head_outputs"),
     "mixers": ("MixerRegistry", "plugins.scorers.mixers"),

@@ -4,8 +4,8 @@
 # Usage: report_as_action OUTPUTS RUN TRAINER [ARGUMENT...]
 #
 # RUN is the folder that train_as_action has written. Resuming a finished run
-# trains nothing and writes its report. A failed run has no report; the files
-# are then empty.
+# trains nothing and writes its report. A failed run has no report, so the files
+# are empty.
 
 set -euo pipefail
 

@@ -17,7 +17,8 @@
 namespace regard {
 namespace {
 
-// Returns the metric of the runs that `belongs` selects, as one mean per seed.
+// Returns the metric of the runs for which `belongs` is true: for each seed,
+// the mean over the runs with that seed.
 template <typename Belongs>
 std::vector<double> ValuesBySeed(const Grid& grid, const std::string& metric,
                                  const Belongs& belongs) {
@@ -64,7 +65,8 @@ ForestRow RowOf(const Grid& grid, const Comparison& comparison) {
                    .differences = comparison.by_seed,
                    .verdict = absl::StrCat(Verdict(comparison),
                                            Judgement(grid, comparison))};
-  // The finished runs of a cell are not a random sample of it.
+  // If pairs are missing, the finished runs are not a random sample of the
+  // cell.
   if (comparison.missing_pairs == 0) {
     const auto interval = PermutationInterval(comparison.by_seed);
     if (interval.has_value()) {

@@ -1,5 +1,5 @@
-// The first screen of an ablation report: the result by the primary metric, as
-// a picture and in words.
+// The first screen of an ablation report, which shows the result by the primary
+// metric in a picture and in words.
 #ifndef EXPERIMENTS_ABLATION_RESULT_PICTURE_H_
 #define EXPERIMENTS_ABLATION_RESULT_PICTURE_H_
 
@@ -13,13 +13,14 @@
 namespace regard {
 
 // Returns sentences that state which values differ significantly from the
-// baseline of their axis, by how much, and which do not.
+// baseline of their axis, and by how much, and which values do not.
 std::string ResultInWords(const Grid& grid,
                           const std::vector<Comparison>& comparisons);
 
-// Returns the sentences and a forest plot for each axis. The dots are seeds,
-// averaged over the values of the other axes. With several axes, another plot
-// shows each combination of values. Empty if no run has a metric.
+// Returns the sentences of ResultInWords() and a forest plot for each axis.
+// Each dot is a seed, averaged over the values of the other axes. With several
+// axes, another plot shows each combination of values. Empty if no run has a
+// metric.
 std::vector<Block> ResultPicture(const Grid& grid,
                                  const std::vector<Comparison>& comparisons);
 

@@ -20,8 +20,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Makes runs of two scores and two widths, with `seeds` seeds each. The
-// accuracy is 1 higher with dot, and does not depend on the width.
+// Returns runs with two scores, two widths and `seeds` seeds. The accuracy is
+// higher by 1 with dot, and does not depend on the width.
 Grid TwoByTwo(int seeds) {
   Grid grid;
   grid.axes = {{"score", {{"additive", {}}, {"dot", {}}}, 0},
@@ -114,7 +114,7 @@ TEST(ResultPictureTest, ShowsEachAxisAndEachCombination) {
   ASSERT_THAT(scores.rows, SizeIs(2));
   EXPECT_EQ(scores.rows[0].label, scores.baseline);
   EXPECT_THAT(scores.rows[0].differences, IsEmpty());
-  // Means over both widths.
+  // The values must be means over both widths.
   EXPECT_THAT(scores.rows[1].values, ElementsAre(1.375, 1.375, 1.375, 1.375,
                                                  1.375, 1.375, 1.375, 1.375));
   EXPECT_THAT(scores.rows[1].differences, ElementsAre(1, 1, 1, 1, 1, 1, 1, 1));

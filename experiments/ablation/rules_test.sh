@@ -1,7 +1,7 @@
 #!/bin/bash
-# Tests the results of the build rules for small runs. With a folder as
-# argument, writes the golden files there instead:
-# bazel run //experiments/ablation:rules_test -- "$PWD/experiments/ablation/testdata"
+# Tests what the build rules produce for small runs. With a folder as argument,
+# writes the golden files into it instead: bazel run
+# //experiments/ablation:rules_test -- "$PWD/experiments/ablation/testdata"
 
 set -euo pipefail
 
@@ -22,7 +22,7 @@ expect_equal() {
   fi
 }
 
-# expect_text WHAT PATTERN TEXT: the pattern is a glob.
+# expect_text WHAT PATTERN TEXT. PATTERN is a glob.
 expect_text() {
   # shellcheck disable=SC2053  # The right side is meant as a pattern.
   if [[ "$3" != $2 ]]; then
@@ -49,7 +49,7 @@ for file in attention.json config.textproto environment.json examples.jsonl \
   [[ -e "tiny_experiment/${file}" ]] || fail "an experiment leaves ${file}"
 done
 
-# A grid has its own comparisons.
+# Runs of a grid train no baseline, because the grid has its own comparisons.
 baseline="$(echo tiny_grid__q___k_2__learning_rate_0p5__seed_0/baseline/*)"
 expect_text "a cell trains no baseline" "*/\*" "${baseline}"
 
@@ -141,7 +141,7 @@ train fail "${scratch}/further"
 expect_text "a further file that the run lacks fails the action" \
   "1 *the training program did not write vocabulary.txt" "${code} ${out}"
 
-# The complete program writes the files that the report adds.
+# The real trainer must write the files that the report adds.
 real=experiments/train
 "${real}" --config="${tools}/testdata/tiny.textproto" --omit_times \
   --set optimizer.learning_rate=0.25 --set seed=2 --run="${scratch}/whole" \
@@ -156,7 +156,7 @@ mkdir -p "${scratch}/reported"
 expect_text "a run that failed has an empty report" 0 \
   "$(wc -c <"${scratch}/reported/report.html")"
 
-# All errors of a grid are reported before training.
+# All errors of a grid must be reported before training begins.
 plan() { # plan: sets out and code.
   code=0
   out="$("${real}_results" plan "${scratch}/sweep.textproto" \

@@ -5,15 +5,15 @@
 # Usage: train_as_action OUTPUTS LABEL fail|keep FILES OVERRIDES TRAINER
 #     [ARGUMENT...]
 #
-# FILES, separated by spaces, are further files of the run folder to copy.
+# FILES are further files of the run folder to copy, separated by spaces.
 # OVERRIDES is empty, or a file with one override per line. These precede the
 # overrides in the arguments.
 #
 # With `keep`, a training whose loss diverged (exit code 3) is a result, because
-# it would diverge again. Then status.json has the state, and failure.txt has
-# the reason. The other files may be empty. Any other failure, such as an
-# invalid config, a full disk or a signal, fails the action. Nothing is cached
-# then.
+# it would diverge again. In this case, status.json has the state, failure.txt
+# has the reason, and the other files may be empty. Any other failure, such as
+# an invalid config, a full disk or a signal, fails the action, so that nothing
+# is cached.
 
 set -euo pipefail
 
@@ -32,8 +32,8 @@ if [[ -n "${override_file}" ]]; then
   done <"${override_file}"
 fi
 
-# The scratch folder is inside the outputs, so that the sandbox removes it after
-# a kill.
+# Makes the scratch folder inside the outputs, so that the sandbox removes it if
+# the action is killed.
 scratch="$(mktemp -d "$(realpath "${outputs}")/scratch.XXXXXX")"
 trap 'rm -rf "${scratch}"' EXIT
 run="${scratch}/run"
@@ -82,8 +82,8 @@ if [[ "${code}" == 0 ]]; then
     copy_last_checkpoint "${run}/baseline" "${outputs}/baseline"
   fi
   copy_last_checkpoint "${run}" "${outputs}"
-  # Copies the weights that were measured. If they are not the last weights, as
-  # with early stopping, they are in best.safetensors.
+  # Copies the weights that were measured. They are in best.safetensors if they
+  # differ from the last weights, for example with early stopping.
   weights="${last}/best.safetensors"
   [[ -e "${weights}" ]] || weights="${last}/weights.safetensors"
   [[ -z "${last}" ]] || cp "${weights}" "${outputs}/weights.safetensors"

@@ -26,7 +26,7 @@
 namespace regard {
 namespace {
 
-// Does not cut cells, because the names of runs are paths.
+// Does not cut cells, because names of runs are paths.
 std::string TextTable(const Table& table) {
   return TableText(table, std::numeric_limits<int>::max(), "  ");
 }
@@ -51,7 +51,7 @@ std::string Arrow(absl::string_view before, absl::string_view after) {
   return absl::StrCat(before, " -> ", after);
 }
 
-// Returns a line if the texts differ, else "".
+// Returns a line that shows the change, or "" if the texts are equal.
 std::string Change(absl::string_view what, absl::string_view before,
                    absl::string_view after) {
   if (before == after) return "";
@@ -104,8 +104,8 @@ bool DifferInSeedAlone(const GridRun& a, const GridRun& b) {
                      });
 }
 
-// Returns the runs that are not compared, because no run of the same seed is on
-// the other side of the comparison with the baseline.
+// Returns the runs that are not compared, because there is no run with the same
+// seed to compare them with.
 std::vector<std::string> RunsWithoutPartner(const Grid& grid) {
   const auto is_baseline = [&grid](const GridRun& run) {
     return run.coordinates[0] == grid.axes[0].baseline;
@@ -122,9 +122,11 @@ std::vector<std::string> RunsWithoutPartner(const Grid& grid) {
   return labels;
 }
 
-// Returns a row for each run, with a column for each metric of examples.
+// Returns a table with one row for each run and one column for each metric of
+// examples.
 Table IntervalsTable(const Grid& grid) {
-  // All runs use one seed, so equal examples have equal draws.
+  // Uses the same seed for all runs, so that runs with equal examples are
+  // resampled equally.
   constexpr uint64_t kSeed = 0;
   std::map<std::string, std::map<const GridRun*, std::string>> cells;
   for (const GridRun& run : grid.runs) {
@@ -217,7 +219,7 @@ Grid GridOfRuns(absl::Span<const GridRun> runs) {
       found->push_back(&run);
     }
   }
-  // If runs differ only in their seeds, the seeds are compared.
+  // If all runs differ only in their seeds, compares each run with the first.
   if (values.size() == 1) {
     values.clear();
     for (const GridRun& run : runs) values.push_back({&run});

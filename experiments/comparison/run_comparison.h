@@ -1,5 +1,5 @@
-// Compares runs: two by their configs and metrics, several by the significance
-// of their differences.
+// Compares two runs by their configs and metrics, and several runs by the
+// significance of their differences.
 #ifndef EXPERIMENTS_COMPARISON_RUN_COMPARISON_H_
 #define EXPERIMENTS_COMPARISON_RUN_COMPARISON_H_
 
@@ -12,8 +12,8 @@
 namespace regard {
 
 // Returns lines to print: each field that differs as "before -> after", each
-// metric with its change, and whether the weights are bit-identical. Fields and
-// metrics of only one run are reported as missing from the other.
+// metric with its change, and whether the weights are bit-identical. Reports
+// fields and metrics of only one run as missing from the other.
 std::string RunComparisonText(const GridRun& before, const GridRun& after);
 
 // Returns lines to print: the state and the step of each run, and the runs that
@@ -23,18 +23,18 @@ std::string StatesText(absl::Span<const GridRun> runs);
 
 // Returns the runs as a grid with one axis, "run", whose baseline is the first
 // run. Uses the test sets, or the dev sets if there is no test. Runs that
-// differ only in `name` and `seed` form one value, if any run differs in other
-// fields. A running or interrupted run, which may still finish, has a value but
-// no run in the grid. A failed run is missing.
+// differ only in `name` and `seed` form one value, unless all runs do. A
+// running or interrupted run, which may still finish, has a value but no run in
+// the grid. A failed run is missing.
 Grid GridOfRuns(absl::Span<const GridRun> runs);
 
 // Returns lines to print: the metrics of each run with 95 % intervals over
 // examples, and comparisons over examples. If a value has several seeds, also
-// compares over seeds.
+// prints comparisons over seeds.
 std::string SignificanceText(const Grid& grid);
 
-// Returns all comparisons as a JSON object. For exactly two runs, includes the
-// comparison of RunComparisonText().
+// Returns all comparisons as a JSON object. For exactly two runs, the object
+// includes the data of RunComparisonText().
 nlohmann::ordered_json ComparisonJson(absl::Span<const GridRun> runs);
 
 }  // namespace regard

@@ -89,7 +89,7 @@ TEST(ReadRun, NamesTheFileThatIsMissing) {
           HasSubstr("not a run folder: no/such/run/run.json: cannot open")));
 }
 
-// Makes a run of ten examples, of which `right` are correct.
+// Returns a run with ten examples, of which `right` are correct.
 GridRun RunOf(const std::string& name, int seed, const std::string& rate,
               int right) {
   GridRun run;
@@ -178,7 +178,7 @@ GridRun With(GridRun run, RunState state) {
   return run;
 }
 
-// Metrics in the middle of training are not results.
+// Metrics of a run that has not finished are not results.
 TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
   std::vector<GridRun> runs;
   for (int seed = 0; seed < 6; ++seed) {
@@ -196,7 +196,7 @@ TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
     EXPECT_THAT(SignificanceText(GridOfRuns(some)),
                 HasSubstr("because no baseline run has the same seed: a5"));
   }
-  // The runs that did not fail are not a random sample.
+  // If a run has failed, the other runs are not a random sample.
   runs[11] = With(RunOf("b5", 5, "2", 0), RunState::kFailed);
   const Comparison failed = CompareWithBaselines(GridOfRuns(runs)).front();
   EXPECT_EQ(failed.differences.n, 5);

@@ -29,7 +29,8 @@ namespace {
 
 constexpr size_t kMaxMetrics = 2;  // per run, if the user names no metric
 
-// Returns the differences of a run, without its annotations.
+// Returns the fields in which a run differs from the typical run, without
+// annotations.
 std::vector<FieldDifference> Differences(const GridRun& typical,
                                          const GridRun& run) {
   std::vector<FieldDifference> differences =
@@ -52,14 +53,14 @@ std::vector<ResolvedField> SetFields(const GridRun& run) {
   return fields;
 }
 
-// Returns the value of a field, or null if the run does not have it.
+// Returns the value of a field, or null if the config of the run lacks it.
 const std::string* ValueOf(const GridRun& run, const std::string& path) {
   const auto found = std::ranges::find(run.config, path, &ResolvedField::path);
   return found == run.config.end() ? nullptr : &found->value;
 }
 
-// Returns the differences of a run as "PATH=VALUE  PATH=VALUE". If the typical
-// run lacks a message, fields of the message with default values are omitted.
+// Returns the differences of a run as "PATH=VALUE  PATH=VALUE". Omits fields
+// with default values if the typical run lacks their whole message.
 std::string DifferencesText(const GridRun& typical, const GridRun& run) {
   std::vector<std::string> texts;
   size_t size = 0;
@@ -70,7 +71,7 @@ std::string DifferencesText(const GridRun& typical, const GridRun& run) {
     if (IsAnnotation(path)) continue;
     std::string after = difference.after;
     const std::string* const value = ValueOf(run, path);
-    // One of the two configs may set a field to its default.
+    // Omits a field that one config sets explicitly to the default.
     if (value != nullptr && difference.before == "not set" &&
         ValueOf(typical, path) != nullptr &&
         *ValueOf(typical, path) == *value && *value != "{...}") {
@@ -97,8 +98,8 @@ std::string DifferencesText(const GridRun& typical, const GridRun& run) {
   return absl::StrJoin(texts, "  ");
 }
 
-// Returns the first metrics on the test splits, or on dev if there is no test,
-// in the order of their declaration. Includes named test splits
+// Returns the names of the first metrics on the test splits, in the order of
+// their declaration, or on dev if there is no test. Includes named test splits
 // ("test.news/bleu").
 std::vector<std::string> KeyMetrics(const GridRun& run) {
   std::vector<std::string> keys;
@@ -123,7 +124,7 @@ std::vector<std::string> KeyMetrics(const GridRun& run) {
   return keys;
 }
 
-// Returns NaN if the run does not have the metric.
+// Returns a metric, or NaN if the run does not have it.
 double MetricOf(const GridRun& run, const std::string& name) {
   const auto found = run.status.metrics.find(name);
   return found == run.status.metrics.end()
@@ -132,8 +133,8 @@ double MetricOf(const GridRun& run, const std::string& name) {
 }
 
 // Adds the runs in the folder `name` below `top`, and in its subfolders.
-// Returns an error if the folder itself cannot be read. If a subfolder cannot
-// be read, adds it with the error.
+// Returns an error if this folder cannot be read. If a subfolder cannot be
+// read, adds it with the error.
 absl::Status AddRuns(const std::string& top, const std::string& name,
                      FileOperations& files, std::vector<GridRun>* runs) {
   const std::string folder = name.empty() ? top : JoinPath(top, name);
@@ -143,14 +144,14 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
   std::vector<std::string> folders;
   std::vector<std::string> links;
   for (const std::string& child : names) {
-    // These folders of a run contain no other runs, and many files.
+    // Skips folders of a run that have many files but never contain runs.
     if (is_run && (child == "checkpoints" || child == "tensorboard")) continue;
     REGARD_ASSIGN_OR_RETURN(const PathKind kind,
                             KindOfPath(JoinPath(folder, child), files));
     if (kind == PathKind::kDirectory) folders.push_back(JoinPath(name, child));
-    // A link may lead back or far away. So only links to a run are followed,
-    // and no deeper. The link to the latest run is skipped, because the list
-    // already contains the run.
+    // Follows a link only if it points directly to a run, because a link may
+    // lead back or to a large tree. Skips the link to the latest run, because
+    // the list contains this run anyway.
     if (kind == PathKind::kLink && child != kLatestRun &&
         PathExists(JoinPath(folder, child) + "/resolved.textproto")) {
       links.push_back(JoinPath(name, child));
@@ -219,7 +220,7 @@ absl::Status KeepTag(const std::string& tag, std::vector<GridRun>* runs) {
     std::vector<std::string> tags;
     for (const ResolvedField& field : run.config) {
       if (field.path != "tags") continue;
-      // The value is a quoted string. Tags need no escapes.
+      // Removes the quotes. A tag contains no escapes.
       absl::string_view tag = field.value;
       absl::ConsumePrefix(&tag, "\"");
       absl::ConsumeSuffix(&tag, "\"");

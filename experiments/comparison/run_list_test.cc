@@ -108,10 +108,10 @@ TEST(RunListTest, LeavesOutDefaults) {
                            .value();
   EXPECT_THAT(RunListText({recurrent, transformer}, ""),
               HasSubstr("gru=not set  transformer={heads: 2}  width=5\n"));
-  // In the other direction, the default counts as a difference.
+  // With the typical run exchanged, the default value is a difference.
   EXPECT_THAT(RunListText({transformer, recurrent}, ""),
               HasSubstr("gru={hidden: 8}  transformer=not set  width=3\n"));
-  // The JSON contains everything.
+  // The JSON must contain all fields.
   EXPECT_EQ(RunListJson({recurrent,
                          transformer})["runs"][1]["differences"]["transformer"],
             "{layers: 6 heads: 2}");
@@ -201,7 +201,7 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
         IsOk());
   }
   ASSERT_THAT(WriteStatus(JoinPath(folder, "b"), {.step = 3}), IsOk());
-  // The list does not read the examples.
+  // Must be ignored, because the list does not read examples.
   ASSERT_THAT(
       WriteFileAtomically(JoinPath(folder, "b/examples.jsonl"), "no JSON\n"),
       IsOk());
@@ -230,7 +230,8 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
                        HasSubstr("contains no run")));
 }
 
-// Fails to list a folder with the given name. Permissions would not stop root.
+// Makes listing a folder with a given name fail. Permissions would not stop
+// root.
 class PrivateFolders : public FileOperations {
  public:
   int Open(const std::string& path, int flags) override {

@@ -28,8 +28,8 @@ absl::Status ErrorAt(const std::string& flag, TextRange range,
           .Diagnostic({range, std::move(message)}));
 }
 
-// Returns the ranges of the parts of `text` from `begin` on, without
-// surrounding spaces. Commas outside of brackets and quotes separate the parts.
+// Splits `text` from `begin` on at the commas outside of brackets and quotes.
+// Returns the ranges of the parts, without surrounding spaces.
 absl::StatusOr<std::vector<TextRange>> SplitValues(const std::string& text,
                                                    size_t begin) {
   std::vector<TextRange> parts;
@@ -137,7 +137,7 @@ std::string WithBraces(const google::protobuf::Descriptor& message,
     if (type == nullptr) return std::string(value);
     field = FindField(*type, step.name);
     if (field == nullptr) return std::string(value);
-    // A whole list already has brackets.
+    // The value of a whole repeated field already has brackets.
     if (field->is_repeated() && !step.index.has_value()) {
       return std::string(value);
     }

@@ -1,4 +1,4 @@
-// The flag --axis PATH=V1,V2,... of a sweep.
+// Parses the flag --axis PATH=V1,V2,... of a sweep.
 #ifndef EXPERIMENTS_SWEEP_AXIS_FLAG_H_
 #define EXPERIMENTS_SWEEP_AXIS_FLAG_H_
 
@@ -13,8 +13,8 @@ namespace regard {
 class SweepAxis;
 
 // Parses "PATH=V1,V2,...". Commas within brackets and quotes do not separate
-// values. Returns InvalidArgument, complete to print, which names the flag and
-// points at the place.
+// values. Returns an InvalidArgument error that can be printed as it is. It
+// names the flag and shows the place.
 absl::StatusOr<SweepAxis> ParseAxisFlag(const std::string& text);
 
 // Returns `value` in the form that --set requires for the field at `path` of a

@@ -57,7 +57,7 @@ TEST(ParseAxisFlagTest, PointsAtWhatIsWrong) {
   EXPECT_THAT(error("=1,2"), HasSubstr("must be PATH=V1,V2"));
   EXPECT_THAT(error(""), HasSubstr("must be PATH=V1,V2"));
   EXPECT_THAT(error("seed=1,2"), HasSubstr("use --seeds=N instead"));
-  // Both values have the same label.
+  // The two values have the same label.
   EXPECT_THAT(error("a=dot,{dot {}}"), HasSubstr("dot appears twice"));
 }
 
@@ -75,7 +75,7 @@ TEST(WithBracesTest, AddsThemToMessagesOnly) {
   EXPECT_EQ(with("training.epochs", "3"), "3");
   EXPECT_EQ(with("probe", "[{site: 'a'}]"), "[{site: 'a'}]");
   EXPECT_EQ(with("probe[0]", "site: 'a'"), "{site: 'a'}");
-  // The reader of configs reports the error.
+  // Invalid paths are left to the reader of configs, which reports the error.
   EXPECT_EQ(with("model.atention", "dot"), "dot");
   EXPECT_EQ(with("training.epochs.more", "dot"), "dot");
 }

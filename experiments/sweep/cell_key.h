@@ -12,7 +12,7 @@ namespace regard {
 
 class Experiment;
 
-// SHA-256 digests of the parts of a key, which show the part that has changed.
+// SHA-256 digests of the parts of a key, so that a changed part can be named.
 struct CellKey {
   std::string config = {};
   std::string data = {};
@@ -24,17 +24,17 @@ struct CellKey {
 };
 
 // Returns the key of a run with `config`. `data` is the SHA-256 of each file,
-// by the config field that names it (Task::data_digests()). For these fields,
-// the content counts instead of the path. The fields name, note, tags,
-// training.max_minutes and baseline do not count. `level` is the instruction
-// set. `compute_digest` is Plugins::compute_digest.
+// by the config field that names it (Task::data_digests()). The key contains
+// the digest of a file instead of its path. It does not depend on the fields
+// name, note, tags, training.max_minutes and baseline. `level` is the
+// instruction set. `compute_digest` is Plugins::compute_digest.
 CellKey MakeCellKey(const Experiment& config,
                     const std::map<std::string, std::string>& data,
                     const std::string& level,
                     const std::string& compute_digest);
 
 // Returns the key of a finished run from the records in its folder. Returns
-// FailedPrecondition unless these name a single program that computed the whole
+// FailedPrecondition unless these state that one program computed the whole
 // run.
 absl::StatusOr<CellKey> KeyOfRun(const std::string& run_folder);
 

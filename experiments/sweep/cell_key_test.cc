@@ -42,7 +42,8 @@ TEST(CellKeyTest, DoesNotDependOnWhatHasNoEffect) {
   EXPECT_EQ(KeyOf("note: 'again' tags: 'a' tags: 'b'").Hex(), key);
   EXPECT_EQ(KeyOf("training { max_minutes: 5 }").Hex(), key);
   EXPECT_EQ(KeyOf("baseline { name: 'b' override { path: 'c' } }").Hex(), key);
-  // The same content at another path, and a default that is written out.
+  // The key must not depend on the path of the data, or on writing out a
+  // default.
   EXPECT_EQ(KeyOf("data { path: 'elsewhere/fra.txt' }").Hex(), key);
   EXPECT_EQ(KeyOf("training { batch_size: 64 }").Hex(), key);
 }
@@ -87,7 +88,7 @@ class KeyOfRunTest : public ::testing::Test {
                 testing::IsOk());
   }
 
-  // Writes an environment with `more` after its first fields.
+  // Writes environment.json with `more` after its first fields.
   void WriteEnvironment(const std::string& more) {
     Write("environment.json",
           absl::StrCat(R"({"data": {"data.path": "aa"}, "files": {},

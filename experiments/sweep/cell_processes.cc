@@ -68,7 +68,7 @@ CellProcesses::~CellProcesses() {
 
 absl::Status CellProcesses::Start(size_t cell, const std::string& log,
                                   const std::function<int()>& run) {
-  // Otherwise, the child would write the buffered output again.
+  // Prevents the child from writing buffered output again.
   std::fflush(nullptr);
   const pid_t parent = getpid();
   const pid_t process = fork();
@@ -126,8 +126,8 @@ std::vector<absl::StatusOr<std::string>> ComputeInChildren(
   };
   std::vector<absl::StatusOr<std::string>> results;
   std::deque<Child> children;
-  // Reads the result of the oldest child: "0\n" and its text, or the code and
-  // the message of an error.
+  // Reads the result of the oldest child: "0\n" followed by its text, or the
+  // code of an error followed by its message.
   const auto finish = [&] {
     const Child child = children.front();
     children.pop_front();

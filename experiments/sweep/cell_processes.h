@@ -1,4 +1,5 @@
-// Child processes of this program, started with fork(), that work on cells.
+// Runs functions for cells in child processes of this program, started with
+// fork().
 #ifndef EXPERIMENTS_SWEEP_CELL_PROCESSES_H_
 #define EXPERIMENTS_SWEEP_CELL_PROCESSES_H_
 
@@ -19,9 +20,9 @@
 namespace regard {
 
 // Starts and waits for child processes. While an object exists, SIGINT and
-// SIGTERM do not end this process. They are passed on to the children, which
-// have their own process groups. Children get SIGTERM if this process dies. No
-// other thread may run.
+// SIGTERM do not end this process, but are passed on to the children, which
+// have their own process groups. If this process dies, the children get
+// SIGTERM. This process must have no other threads.
 class CellProcesses {
  public:
   CellProcesses();
@@ -30,8 +31,8 @@ class CellProcesses {
   CellProcesses(const CellProcesses&) = delete;
   CellProcesses& operator=(const CellProcesses&) = delete;
 
-  // Starts a child that exits with the result of `run`. Its output is appended
-  // to the file `log`.
+  // Starts a child that runs `run` and exits with its result. The output of the
+  // child is appended to the file `log`.
   absl::Status Start(size_t cell, const std::string& log,
                      const std::function<int()>& run);
 
@@ -45,7 +46,7 @@ class CellProcesses {
   std::vector<Ended> Wait(absl::Duration longest);
 
   size_t running() const { return children_.size(); }
-  // The first signal to stop this process, or 0.
+  // The first signal that requested the end of this process, or 0.
   int stop_signal() const { return stop_signal_; }
 
  private:
@@ -55,8 +56,9 @@ class CellProcesses {
   int stop_signal_ = 0;
 };
 
-// Calls `compute` with 0 to count - 1, each in a child process, and returns the
-// texts or errors. At most `jobs` children run at the same time.
+// Calls `compute` with each number from 0 to count - 1, in a child process
+// each, and returns the texts or errors. At most `jobs` children run at the
+// same time.
 std::vector<absl::StatusOr<std::string>> ComputeInChildren(
     size_t count, int jobs,
     absl::FunctionRef<absl::StatusOr<std::string>(size_t)> compute);

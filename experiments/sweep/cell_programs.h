@@ -7,7 +7,7 @@
 
 namespace regard {
 
-// `plugins` must outlive the result.
+// Returns the functions with these plug-ins, which must outlive the result.
 CellPrograms ProgramsWith(const Plugins& plugins);
 
 }  // namespace regard

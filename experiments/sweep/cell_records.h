@@ -28,7 +28,8 @@ struct FinishedCell {
 
 std::string FinishedCellsText(absl::Span<const FinishedCell> cells);
 
-// Reads a file of such lines. Error messages are complete to print.
+// Reads a file in the format of cells.jsonl. Error messages can be printed as
+// they are.
 absl::StatusOr<std::vector<FinishedCell>> ReadFinishedCells(
     const std::string& path);
 

@@ -43,7 +43,7 @@ std::vector<std::string> LabelsOf(const SweepAxis& axis) {
   return labels;
 }
 
-// Returns a value as a part of a folder's name.
+// Returns a value in the form that it has in the name of a folder.
 std::string Slug(const Axis& axis, size_t value) {
   std::string slug;
   for (const char c : ValueName(axis, value)) {
@@ -162,7 +162,7 @@ class Validator {
   ConfigProblems& problems_;
 };
 
-// Builds the arms axis by axis.
+// Builds the arms, one axis at a time.
 class Expander {
  public:
   Expander(const SweepSource& source, SweepPlan& plan)
@@ -207,7 +207,7 @@ class Expander {
         source_.Where(path)));
   }
 
-  // Adds the values of an axis for reports.
+  // Adds an axis with its values for reports.
   void AddAxis(int a) {
     const SweepAxis& axis = sweep_.axis(a);
     Axis& added = plan_.axes.emplace_back();
@@ -250,7 +250,8 @@ class Expander {
     return false;
   }
 
-  // Appends `arm` to `longer` with each value of the axis that applies to it.
+  // Extends `arm` by each value of the axis that applies to it, and appends the
+  // results to `longer`.
   void AddValues(int a, const SweepArm& arm, std::vector<SweepArm>& longer) {
     const SweepAxis& axis = sweep_.axis(a);
     bool added = false;

@@ -1,4 +1,4 @@
-// Expands the description of a sweep to the runs that it trains.
+// Expands the description of a sweep into the list of its runs.
 #ifndef EXPERIMENTS_SWEEP_EXPANSION_H_
 #define EXPERIMENTS_SWEEP_EXPANSION_H_
 
@@ -16,11 +16,11 @@
 
 namespace regard {
 
-// A sweep with the sources of its parts: a file, then flags.
+// A sweep, and the sources of its parts: a file, then flags.
 struct SweepSource {
   Sweep sweep = {};
   ConfigOrigins origins = {};  // places in the file; empty if there is no file
-  // Numbers of parts that come from the file. Later parts come from flags.
+  // Numbers of axes and overrides from the file. Later ones come from flags.
   int axes_in_file = 0;
   int overrides_in_file = 0;
 
@@ -28,7 +28,7 @@ struct SweepSource {
   std::string Where(absl::string_view path) const;
 };
 
-// Reads the description of a sweep. Error messages are complete to print.
+// Reads the description of a sweep. Error messages can be printed as they are.
 absl::StatusOr<SweepSource> ReadSweep(const std::string& path);
 
 // A combination of values. Its runs differ only in their seeds.
@@ -50,16 +50,16 @@ struct SweepPlan {
   // value kNotApplicable.
   std::vector<Axis> axes = {};
   std::vector<SweepArm> arms = {};
-  // All arms with the first seed, then with the second, and so on, so that a
-  // partial result can be compared.
+  // All arms with the first seed, then all arms with the second seed, and so
+  // on, so that a partial result can be compared.
   std::vector<SweepCell> cells = {};
 };
 
 inline constexpr char kNotApplicable[] = "-";
 
-// Expands a sweep. All runs begin with the overrides `first`. Returns
-// InvalidArgument, complete to print, with all errors of the description.
-// Values are not checked against the config.
+// Expands a sweep. All runs begin with the overrides `first`. Does not check
+// values against the config. If the description has errors, returns an
+// InvalidArgument error that lists all of them and can be printed as it is.
 absl::StatusOr<SweepPlan> ExpandSweep(const SweepSource& source,
                                       std::vector<ConfigText> first = {});
 

@@ -18,8 +18,8 @@
 namespace regard {
 namespace {
 
-// Copies a run folder, which may be read-only, as in Bazel's outputs. An
-// interrupted copy is not taken for a run.
+// Copies a run folder, which may be read-only, as in Bazel's outputs. If the
+// copy is interrupted, the incomplete folder does not have the name of a run.
 absl::Status CopyRun(const std::string& from, const std::string& to) {
   namespace fs = std::filesystem;
   const std::string part = absl::StrCat(to, ".part");
@@ -68,7 +68,7 @@ absl::StatusOr<size_t> ImportRuns(const SweepOptions& options,
     }
     const std::string folder = JoinPath(options.import_from, run.label);
     const absl::StatusOr<CellKey> key = KeyOfRun(folder);
-    // The folder may also contain a run of another program.
+    // Ignores runs without a key, such as runs of several programs.
     if (key.ok()) folders.emplace(key->Hex(), folder);
   }
   size_t count = 0;

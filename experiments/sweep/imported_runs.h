@@ -10,11 +10,12 @@
 
 namespace regard {
 
-// Finds the cells whose folders contain finished runs, and their keys.
+// Finds the cells whose folders contain finished runs, and the keys of the
+// runs.
 absl::Status FindFinishedRuns(SweepCells& cells);
 
-// Copies the finished runs below `options.import_from` that have the key of a
-// waiting cell. Returns their number.
+// Copies each finished run below `options.import_from` whose key is the key of
+// a waiting cell. Returns the number of copied runs.
 absl::StatusOr<size_t> ImportRuns(const SweepOptions& options,
                                   SweepCells& cells);
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Checks the exit codes and messages of the program that reports on runs.
+# Checks the exit codes and messages of the program that plans grids and reports
+# on runs.
 
 source experiments/testing.sh
 

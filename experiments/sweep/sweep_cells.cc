@@ -25,8 +25,8 @@ namespace {
 
 constexpr size_t kMaxShown = 5;
 
-// Collects the errors of several arms and shows each error once. Lines after
-// the first line of an error begin with a space.
+// Collects the errors of several arms, and shows equal errors once. In a
+// message, lines after the first begin with a space.
 class ArmErrors {
  public:
   void Add(absl::string_view arm, absl::string_view message) {
@@ -55,8 +55,8 @@ class ArmErrors {
   std::vector<std::string> errors_;
 };
 
-// Returns the first overrides of all runs. They remove the config's own
-// baseline, because the sweep has its own comparisons.
+// Returns the overrides with which all runs begin. They remove the baseline of
+// the config, because the sweep has its own comparisons.
 absl::StatusOr<std::vector<ConfigText>> FirstOverrides(const Sweep& sweep) {
   if (sweep.config().empty()) return std::vector<ConfigText>();
   Experiment base;
@@ -84,7 +84,7 @@ absl::Status LoadArms(const Sweep& sweep, const Plugins& plugins,
   return errors.ToStatus();
 }
 
-// Rejects, before training, a metric that no run can have.
+// Returns an error, before training, if no run can have the metric.
 absl::Status CheckMetric(const std::string& metric, const std::string& where,
                          const Plugins& plugins, const SweepCells& cells) {
   if (absl::StartsWith(metric, "train/")) return absl::OkStatus();
@@ -232,8 +232,8 @@ void UpdateState(const std::map<std::string, FinishedCell>& known,
         cell.state = CellStage::kFinished;
         return;
       }
-      // A diverged training would diverge again. Other failures may be
-      // temporary.
+      // Does not repeat a training that diverged, because it would diverge
+      // again. Other failures may be temporary.
       if (cell.record.exit_code == kExitDiverged) {
         cell.state = CellStage::kFailed;
         cell.reason = cell.record.failure;

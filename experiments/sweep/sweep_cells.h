@@ -1,4 +1,4 @@
-// The cells of a sweep: the run of each cell, and its progress.
+// The cells of a sweep, with the run and the progress of each cell.
 #ifndef EXPERIMENTS_SWEEP_SWEEP_CELLS_H_
 #define EXPERIMENTS_SWEEP_SWEEP_CELLS_H_
 
@@ -18,15 +18,16 @@
 
 namespace regard {
 
-// Functions of the program that a sweep calls in child processes.
+// Functions that a sweep calls in child processes.
 struct CellPrograms {
-  // Reads the data of an experiment, checks that they match it, and returns
-  // their digests by the config fields that name them. Error messages are
-  // complete to print.
+  // Reads the data of an experiment, checks that the config matches them, and
+  // returns their digests by the config fields that name them. Error messages
+  // can be printed as they are.
   std::function<absl::StatusOr<std::map<std::string, std::string>>(
       const LoadedConfig& loaded)>
       data_digests = {};
-  // Trains a run with the arguments of `regard train`. Returns its exit code.
+  // Trains a run with the arguments of `regard train`, and returns its exit
+  // code.
   std::function<int(const std::vector<std::string>& arguments)> train = {};
 };
 
@@ -44,7 +45,7 @@ struct PlannedCell {
   std::string folder = {};  // the run folder
   CellKey key = {};
   CellStage state = CellStage::kWaiting;
-  // The failure, or the difference of its run folder.
+  // In stage kFailed, the failure. In stage kOther, the difference.
   std::string reason = {};
   CellRecord record = {};
   FinishedCell finished = {};  // only in stage kRecorded
@@ -64,7 +65,7 @@ struct SweepCells {
 
   // Returns the name of a cell, such as "dot/seed-3".
   std::string Name(const PlannedCell& cell) const;
-  // Returns the arguments of `regard train`.
+  // Returns the arguments with which `regard train` trains a cell.
   std::vector<std::string> TrainArguments(const PlannedCell& cell,
                                           const Sweep& sweep,
                                           int threads) const;
@@ -82,14 +83,14 @@ struct SweepOptions {
 };
 
 // Checks the config and the data of every arm, `jobs` at the same time.
-// Computes the keys of the cells, but not their folders. Returns an error,
-// complete to print, with the errors of all arms.
+// Computes the keys of the cells, but not their folders. An error contains the
+// errors of all arms, and can be printed as it is.
 absl::StatusOr<SweepCells> CheckSweep(const SweepSource& source, int jobs,
                                       const CellPrograms& programs,
                                       const Plugins& plugins);
 
 // Like CheckSweep(), but also finds the progress of each cell in `options.out`.
-// If there is an error, nothing has been written.
+// Writes nothing if there is an error.
 absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
                                      const SweepOptions& options,
                                      const CellPrograms& programs,

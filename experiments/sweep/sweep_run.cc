@@ -79,7 +79,7 @@ absl::Status WriteResults(const SweepOptions& options,
   return WriteFileAtomically(JoinPath(options.out, "cells.jsonl"), text);
 }
 
-// The runs of a killed sweep hold its lock until they have saved.
+// The runs of a killed sweep keep its lock until they have saved.
 constexpr absl::Duration kLockPatience = absl::Seconds(10);
 
 // Locks the directory of a sweep. Child processes inherit the lock.
@@ -102,7 +102,7 @@ absl::StatusOr<Descriptor> LockSweep(const std::string& out) {
   return lock;
 }
 
-// Writes the description of the sweep, which --grid can read.
+// Writes the description of the sweep in a form that --grid can read.
 absl::Status WriteSweep(const Sweep& sweep, const SweepOptions& options) {
   std::string text;
   google::protobuf::TextFormat::PrintToString(sweep, &text);
@@ -120,7 +120,7 @@ absl::Status PrepareCell(const PlannedCell& cell) {
   return WriteCellRecord(cell.RecordPath(), cell.record);
 }
 
-// Removes the files of a run with another config, data or program.
+// Removes the files of a cell whose run has another config, data or program.
 absl::Status ClearCell(PlannedCell& cell) {
   for (const std::string& path :
        {cell.folder, cell.RecordPath(), cell.LogPath()}) {
@@ -208,8 +208,8 @@ class CellTrainer {
     return WriteResults(options_, cells_);
   }
 
-  // Prints a message. The live table already shows what plain lines report, so
-  // on a terminal, only messages with `always` are printed.
+  // Prints a message. On a terminal, prints only messages with `always`,
+  // because the live table shows the content of all others.
   void Message(const std::string& text, bool always = false) {
     if (!table_.live()) {
       output_.write(absl::StrCat(text, " (", CountEnded(), " of ",
@@ -398,7 +398,7 @@ Grid GridOf(const Sweep& sweep, const SweepCells& cells,
     run.coordinates = cells.plan.arms[cell.arm].coordinates;
     grid.runs.push_back(std::move(run));
   }
-  // The report is ordered by arm, not by the order of training.
+  // Sorts the report by arm, because the order of training is by seed.
   std::ranges::stable_sort(grid.runs, {}, &GridRun::coordinates);
   return grid;
 }
@@ -430,7 +430,8 @@ int SweepExitCode(const SweepCells& cells) {
     if (cell.record.exit_code == kExitDiverged) {
       if (code == 0) code = kExitDiverged;
     } else if (code == 0 || code == kExitDiverged) {
-      // Invalid input, a failure of the machine, or a signal.
+      // The cell ended with invalid input, a failure of the machine, or a
+      // signal.
       code = cell.record.exit_code == kExitWrongInput ? kExitWrongInput
                                                       : kExitFailed;
     }

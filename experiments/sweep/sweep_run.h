@@ -21,14 +21,14 @@ absl::StatusOr<int> TrainCells(const Sweep& sweep, const SweepOptions& options,
                                const CellPrograms& programs,
                                const ProgressOutput& output, SweepCells& cells);
 
-// Writes a record for each cell, so that `regard train` may train it in its
-// folder. Returns a command for each waiting cell, one per line.
+// Writes a record for each cell, so that `regard train` may train the cell in
+// its folder. Returns the commands that train the waiting cells, one per line.
 absl::StatusOr<std::string> TrainCommands(const Sweep& sweep,
                                           const SweepOptions& options,
                                           SweepCells& cells);
 
-// Returns the runs of the cells for a report. A cell without results states the
-// reason.
+// Returns the runs of the cells as a grid for reports. A run without results
+// states the reason.
 Grid GridOf(const Sweep& sweep, const SweepCells& cells,
             const Plugins& plugins);
 
@@ -40,8 +40,8 @@ absl::Status WriteSweepReport(const SweepOptions& options,
                               const SweepCells& cells, const Grid& grid);
 
 // Returns the exit code of a sweep that was not stopped. 0 means that all cells
-// finished, and 3 that all other cells diverged. Otherwise, it is the code of
-// the first failure.
+// finished. 3 means that some cells diverged and all others finished. Any other
+// code is the code of the first failure.
 int SweepExitCode(const SweepCells& cells);
 
 }  // namespace regard

@@ -58,7 +58,7 @@ volatile sig_atomic_t stopped = 0;
 
 // Writes the files of a run, with the learning rate as its loss. A rate of 3
 // diverges. A rate of 4 fails unless the file OUT/repaired exists. If OUT/slow
-// exists, waits for SIGTERM and stops after its first step.
+// exists, the trainer waits for SIGTERM and stops after its first step.
 class FakeTrainer {
  public:
   explicit FakeTrainer(std::string out) : out_(std::move(out)) {}
@@ -160,7 +160,7 @@ class SweepRunTest : public ::testing::Test {
     return PlanSweep(source_, options_, programs_, plugins_);
   }
 
-  // Plans and trains a sweep. Returns the signal that stopped it.
+  // Plans and trains a sweep. Returns the signal that stopped it, or 0.
   int Train() {
     absl::StatusOr<SweepCells> cells = Plan();
     EXPECT_THAT(cells, IsOk());
@@ -190,8 +190,8 @@ class SweepRunTest : public ::testing::Test {
     return JoinPath(options_.out, "cells/learning_rate_2/seed-0/status.json");
   }
 
-  // Sends `signal` to the process of a sweep that trains slow cells. Returns
-  // its end in the form of waitpid().
+  // Starts a process that runs a sweep of slow cells, and sends `signal` to it.
+  // Returns the status of the process in the form of waitpid().
   int EndSlowSweep(int signal) {
     SetRates("1,2");
     Touch("slow");
@@ -237,7 +237,7 @@ TEST_F(SweepRunTest, TrainsAllCellsAndReportsOnThem) {
               AllOf(HasSubstr("# a\n"), HasSubstr("all 4 runs finished"),
                     HasSubstr("| learning_rate 2 | 2 | 2.005")));
   EXPECT_TRUE(PathExists(JoinPath(options_.out, "report.html")));
-  // No cell is left to train.
+  // Nothing must be trained, because no cell is left.
   EXPECT_EQ(Train(), 0);
   EXPECT_EQ(printed_, "");
   EXPECT_EQ(std::ranges::count(Log("learning_rate_1/seed-0"), '\n'), 1);
@@ -256,7 +256,7 @@ TEST_F(SweepRunTest, GoesOnPastACellThatFails) {
   EXPECT_THAT(report, HasSubstr("4 of 6 runs are missing"));
   EXPECT_THAT(report, HasSubstr("| learning_rate 3 | 0 | failed: error: the "
                                 "loss is not a number |"));
-  // A diverged training is not repeated.
+  // A training that diverged must not be repeated.
   Touch("repaired");
   EXPECT_EQ(Train(), 0);
   EXPECT_EQ(SweepExitCode(cells_), 3);
@@ -281,7 +281,7 @@ TEST_F(SweepRunTest, GoesOnWhereASignalStoppedIt) {
   EXPECT_THAT(Log("learning_rate_1/seed-1"), Not(HasSubstr("resumes")));
 }
 
-// If a sweep is killed, its children save their state and end.
+// If a sweep is killed, its children must save their state and end.
 TEST_F(SweepRunTest, GoesOnAfterItWasKilled) {
   EndSlowSweep(SIGKILL);
   while (ReadStatus(SlowStatus())->state != RunState::kInterrupted) {
@@ -344,7 +344,7 @@ TEST_F(SweepRunTest, ImportsRunsWithItsKeys) {
   SetRates("1,2");
   source_.sweep.set_seeds(1);
   EXPECT_EQ(Train(), 0);
-  // The fake trainer does not write a complete run.
+  // Completes a run, because the fake trainer does not write all files.
   Environment environment = BuildEnvironment();
   environment.data = {{"data.path", "aa"}};
   environment.provenance.compute_digest = "cc";
@@ -370,7 +370,7 @@ TEST_F(SweepRunTest, ImportsRunsWithItsKeys) {
   EXPECT_EQ(Train(), 0);
   EXPECT_THAT(printed_, AllOf(HasSubstr("(3 of 3)"), Not(HasSubstr("(2 of"))));
   EXPECT_THAT(Finished(), SizeIs(3));
-  // A run of another program is not imported.
+  // A run that another program computed must not be imported.
   plugins_.compute_digest = "dd";
   options_.out = JoinPath(folder_, "third");
   cells_ = *Plan();

@@ -28,8 +28,8 @@ int TerminalHeight() {
 }  // namespace
 
 std::string SweepTableText(const SweepTable& table, int width, int height) {
-  // Leaves space for the header, the summary, the line about other arms, and
-  // the cursor.
+  // Leaves space for the header, the summary, the line that counts other arms,
+  // and the cursor.
   const size_t most = std::max(height - 4, 1);
   const size_t shown = std::min(table.arms.size(), most);
   Table text = {.header = {"arm"}};
@@ -48,7 +48,7 @@ std::string SweepTableText(const SweepTable& table, int width, int height) {
   absl::StrAppend(&lines, table.summary, "\n");
   std::string cut;
   for (absl::string_view line : absl::StrSplit(lines, '\n')) {
-    // Counts bytes, which equal columns unless labels are not ASCII.
+    // Cuts by bytes, which equal columns if all labels are ASCII.
     absl::StrAppend(&cut, line.substr(0, static_cast<size_t>(width)), "\n");
   }
   cut.pop_back();

@@ -14,7 +14,8 @@
 
 namespace regard {
 
-// The arms of a sweep by its seeds, with a text for each cell.
+// A table with a row for each arm, a column for each seed, and a text in each
+// cell.
 struct SweepTable {
   std::vector<std::string> arms = {};
   std::vector<std::string> seeds = {};
@@ -22,8 +23,8 @@ struct SweepTable {
   std::string summary = {};                          // a line below the table
 };
 
-// Returns lines of at most `width` columns. Arms that do not fit into `height`
-// lines are counted instead of shown.
+// Returns lines of at most `width` columns. If not all arms fit into `height`
+// lines, the last line states the number of the others.
 std::string SweepTableText(const SweepTable& table, int width, int height);
 
 // A table that is redrawn in place.

@@ -1,5 +1,5 @@
-// Small experiments, one for each feature that threads or interruptions could
-// affect.
+// Small experiments, one for each feature whose results threads or
+// interruptions could affect.
 #ifndef EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_
 #define EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_
 
@@ -57,7 +57,7 @@ optimizer {
 training { epochs: 4 batch_size: 21 log_every: 2 checkpoint_every: 3 }
 )";
 
-// All steps of the decoder form a single pass.
+// A decoder that computes all of its steps in a single pass.
 inline constexpr char kLuong[] = R"(
 num_shards: 8
 data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
@@ -205,7 +205,7 @@ loss { label_smoothing: 0.1 }
 training { epochs: 2 batch_size: 11 log_every: 2 checkpoint_every: 3 }
 )";
 
-// Masks words anew in each step, and classifies pairs of sentences.
+// Masks other words in each step, and classifies pairs of sentences.
 inline constexpr char kMaskedWords[] = R"(
 num_shards: 8
 data { grammar { train: 200 dev: 5 test: 5 } }
@@ -218,8 +218,8 @@ model {
 training { epochs: 1 group_by_length: true batch_size: 11 log_every: 2 checkpoint_every: 3 }
 )";
 
-// A head with a zero output, and weights that are replaced for some steps and
-// reported.
+// A head whose output is set to 0, and weights that are replaced in some steps
+// and reported.
 inline constexpr char kClamped[] = R"(
 num_shards: 8
 data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }

@@ -48,7 +48,7 @@ ChildProgram::ChildProgram(const std::vector<std::string>& command,
   SendTo(output + ".out", STDOUT_FILENO);
   SendTo(output + ".err", STDERR_FILENO);
   if (unprivileged) {
-    // Fails for users other than root, who have no such capability.
+    // Fails for other users than root, who do not have these capabilities.
     prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE);
     prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH);
   }

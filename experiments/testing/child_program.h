@@ -14,9 +14,9 @@ namespace regard {
 
 class ChildProgram {
  public:
-  // Starts `command`, a path and its arguments. Its output goes to
-  // `<output>.out` and `<output>.err`. If `unprivileged` is true, a child of
-  // root cannot ignore file permissions.
+  // Starts `command`, a path followed by arguments. Its output goes to
+  // `<output>.out` and `<output>.err`. If `unprivileged`, root cannot ignore
+  // file permissions in the child.
   ChildProgram(const std::vector<std::string>& command,
                const std::string& output, bool unprivileged = false);
   // Kills the program if it is still running.
@@ -27,18 +27,18 @@ class ChildProgram {
 
   void Signal(int number) const;
 
-  // Waits for the end. Returns the exit code as a shell does (128 plus the
-  // signal).
+  // Waits for the end of the program. Returns its exit code, or 128 plus the
+  // number of the signal that ended it.
   int Wait();
 
-  // Must be called after Wait().
+  // The functions below may only be called after Wait().
   std::string Output() const;
   std::string Errors() const;
   absl::Duration Elapsed() const { return elapsed_; }
 
  private:
   pid_t pid_;
-  int code_ = -1;  // -1 until it has ended
+  int code_ = -1;  // -1 until the program has ended
   std::string output_;
   absl::Time started_;
   absl::Duration elapsed_;

@@ -1,4 +1,4 @@
-// An optimizer in another namespace, which a program names in its BUILD file.
+// An optimizer in another namespace, which a program lists in its BUILD file.
 #include "google/protobuf/empty.pb.h"
 #include "nn/parameters.h"
 #include "optimization/optimizer.h"

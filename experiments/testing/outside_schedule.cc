@@ -1,4 +1,4 @@
-// A schedule in another namespace, which a program names in its BUILD file.
+// A schedule in another namespace, which a program lists in its BUILD file.
 #include <cstdint>
 
 #include "google/protobuf/empty.pb.h"

@@ -20,8 +20,8 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 using ::google::protobuf::TextFormat;
 
-// Data and models, in which some messages are then randomised. Sequences have
-// up to six positions.
+// Data and models, of which some messages are then replaced by random ones.
+// Sequences have up to six positions.
 constexpr const char* kModels[] = {
     R"(data { parity { train: 8 dev: 2 test: 2 min_length: 1 max_length: 5
                        min_test_length: 2 max_test_length: 5 } }
@@ -70,7 +70,7 @@ constexpr char kTraining[] =
        training { epochs: 2 max_updates: 2 batch_size: 4 checkpoint_every: 1
                   evaluate_every: 0 })";
 
-// The messages that are randomised, in any place of a model.
+// The messages that are replaced by random ones, anywhere in a model.
 constexpr const char* kDrawn[] = {
     "regard.Attention",
     "regard.MixerConfig",
@@ -148,10 +148,11 @@ Experiment RandomCombination(uint64_t seed) {
       &config));
   config.set_seed(seed);
   config.set_num_shards(1 + static_cast<int>(random.Below(3)));
-  // With many options at once, few combinations are valid.
+  // With many options at once, few combinations are valid, so options are often
+  // rare.
   constexpr int kRarities[] = {3, 6, 12, 24};
   random.set_rarity(kRarities[random.Below(std::size(kRarities))]);
-  // Inner messages first, because an outer message may replace them.
+  // Begins with inner messages, because an outer message may replace them.
   std::vector<Message*> messages = MessagesIn(config.mutable_model());
   for (auto message = messages.rbegin(); message != messages.rend();
        ++message) {

@@ -1,4 +1,4 @@
-// Random experiments whose options may not match.
+// Random experiments whose options may not match each other.
 #ifndef EXPERIMENTS_TESTING_RANDOM_COMBINATION_H_
 #define EXPERIMENTS_TESTING_RANDOM_COMBINATION_H_
 
@@ -10,7 +10,7 @@ namespace regard::testing {
 
 // Returns an experiment of two optimizer steps with a small model, which trains
 // for some milliseconds. Options of its attention, layers and optimizer are
-// random, valid or not. Depends only on the seed.
+// random, and may be invalid. Depends only on the seed.
 Experiment RandomCombination(uint64_t seed);
 
 }  // namespace regard::testing

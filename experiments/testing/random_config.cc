@@ -140,7 +140,7 @@ void RandomConfigs::DrawDataAndModel(Experiment* config) {
   for (; source == nullptr; source = plugins_.data.Find(config->data())) {
     config->clear_data();
     random_.Fill(config->mutable_data());
-    // Prefers this source, because it has by far the most options.
+    // Chooses this source more often, because it has by far the most options.
     if (random_.Below(3) == 0)
       random_.Fill(config->mutable_data()->mutable_pairs());
   }
@@ -151,7 +151,7 @@ void RandomConfigs::DrawDataAndModel(Experiment* config) {
   }
 }
 
-// Images of the default size would take minutes.
+// Makes images small, because images of the default size would take minutes.
 void KeepSmall(ImageFormat* format) {
   if (!format->has_height()) format->set_height(8);
   if (!format->has_width()) format->set_width(8);
@@ -209,7 +209,7 @@ bool RandomConfigs::Mend(Experiment* config, absl::string_view path) {
     if (field != nullptr) {
       const Reflection& fields = *message->GetReflection();
       if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return false;
-      // If two messages are merged, the path may be in either.
+      // If two messages are merged, the path may be in only one of them.
       const bool is_there =
           field->is_repeated()
               ? index >= 0 && index < fields.FieldSize(*message, field)

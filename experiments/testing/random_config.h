@@ -1,5 +1,6 @@
-// Random valid experiments, small enough to train quickly. They cover every
-// task, data source, model, score, optimizer and schedule of this repository.
+// Random valid experiments that are small enough to train quickly. They cover
+// every task, data source, model, score, optimizer and schedule of this
+// repository.
 #ifndef EXPERIMENTS_TESTING_RANDOM_CONFIG_H_
 #define EXPERIMENTS_TESTING_RANDOM_CONFIG_H_
 
@@ -21,7 +22,7 @@ class RandomConfigs {
 
   // Returns a valid config that matches its data. Depends only on the seed and
   // the name of the folder. Each member of a oneof and each value of an enum is
-  // equally likely; other fields are present or absent. Fields that the
+  // equally likely. Other fields are present or absent. Fields that the
   // validators reject are drawn again or removed. If the config is still
   // invalid, draws a new one.
   Experiment Draw(uint64_t seed);

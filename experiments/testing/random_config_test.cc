@@ -17,7 +17,8 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// Only Transformers have the standard deviation that these options need.
+// These options are never valid. They require a standard deviation, which only
+// Transformers have.
 constexpr const char* kNeverValid[] = {
     "regard.RecurrentDecoderConfig.initialization=NORMAL",
     "regard.RecurrentDecoderConfig.initialization=TRUNCATED_NORMAL",

@@ -14,7 +14,8 @@ namespace regard::testing {
 
 class RandomFields {
  public:
-  // Fields that name a file get a path in `folder`, which must end in a slash.
+  // A field that names a file gets a path in `folder`, which must end in a
+  // slash.
   explicit RandomFields(std::string folder);
 
   // Seeds the random numbers.
@@ -24,20 +25,20 @@ class RandomFields {
   // two thirds are present.
   void set_rarity(int rarity) { rarity_ = rarity; }
 
-  // Draws from [0, bound).
+  // Returns a random number in [0, bound).
   int64_t Below(int64_t bound);
 
-  // Draws the value of a field that is not repeated.
+  // Sets a field that is not repeated to a random value.
   void DrawField(google::protobuf::Message* message,
                  const google::protobuf::FieldDescriptor* field);
 
-  // Draws the fields of a message. Each member of a oneof is equally likely;
-  // other fields are present or absent.
+  // Sets the fields of a message to random values. Each member of a oneof is
+  // equally likely. Other fields are present or absent.
   void Fill(google::protobuf::Message* message);
 
  private:
   bool IsPresent() { return rarity_ == 0 ? Below(3) > 0 : Below(rarity_) == 0; }
-  // Draws the number of elements of a repeated field.
+  // Returns a random number of elements for a repeated field.
   int64_t Count() {
     if (rarity_ == 0) return Below(3);
     return IsPresent() ? 1 + Below(2) : 0;
@@ -54,12 +55,12 @@ bool IsAlwaysGiven(const google::protobuf::FieldDescriptor& field);
 // Whether the field is drawn at all.
 bool IsDrawn(const google::protobuf::FieldDescriptor& field);
 
-// Returns the choices of configs: "regard.Attention.dot" for a oneof,
-// "regard.FeedForwardConfig.activation=RELU" for an enum. Omits plug-ins from
-// other repositories, and enum values that mean "not specified".
+// Returns the choices that configs can make: "regard.Attention.dot" for a
+// oneof, and "regard.FeedForwardConfig.activation=RELU" for an enum. Omits
+// plug-ins from other repositories, and enum values that mean "not specified".
 std::set<std::string> AllChoices(const google::protobuf::Descriptor& type);
 
-// Adds the choices that `message` makes.
+// Adds the choices that `message` makes, in the form of AllChoices().
 void AddChoices(const google::protobuf::Message& message,
                 std::set<std::string>* choices);
 

@@ -10,8 +10,8 @@
 namespace regard::testing {
 
 // Returns what is wrong with the resolved text of a valid config, or "" if
-// nothing is. The text must read back as a valid config with the same values,
-// messages and members of oneofs.
+// nothing is wrong. Reading the text must give a valid config with the same
+// values, messages and members of oneofs.
 std::string ReadBackProblem(const Experiment& config, const Plugins& plugins);
 
 }  // namespace regard::testing
