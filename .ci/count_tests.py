@@ -16,7 +16,8 @@ import sys
 import urllib.parse
 
 _PASSED = ("PASSED", "FLAKY")
-# How GoogleTest, once for each case, and the lint tests announce a skip.
+# A skip in the output of GoogleTest, which has one line for each case, or of
+# the lint tests.
 _SKIP = re.compile(r"\[  SKIPPED \] .* ms\)$|SKIPPED: ")
 
 

@@ -1,4 +1,4 @@
-// Computes an attention of given arrays.
+// Computes the attention of arrays that the user provides.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -66,12 +66,13 @@ constexpr char kUsage[] =
     "  attend --attention='dot {}' --arrays=arrays.json\n"
     "  attend --multi_head='heads: 8 attention { scaled_dot {} }' --arrays=- "
     "<a.json";
-// Maximum size of an array that is printed as text, and of the weights.
+// Maximum numbers of elements of an array that is printed as text, and of the
+// weights.
 constexpr int64_t kMostPrinted = 2000;
 constexpr int64_t kMostWeights = int64_t{1} << 27;
 
-// Computes [batch, queries, width] from queries, keys and values of shape
-// [batch, n, width].
+// Computes the output [batch, queries, width] of an attention. Queries, keys
+// and values are [batch, n, width].
 using Layer = absl::FunctionRef<Var<double>(
     Forward<double>& forward, Var<double> queries, Var<double> keys,
     Var<double> values, const Mask& mask)>;
@@ -96,7 +97,8 @@ std::string NumberText(double number, int digits) {
   return std::isnan(number) ? "-" : absl::StrFormat("%.*g", digits, number);
 }
 
-// Returns one line per row, below the indices of the outer axes.
+// Returns an array as text. Each matrix follows the indices of its outer axes,
+// and has one line per row.
 std::string ArrayText(const Output& output, int digits) {
   const auto& [shape, numbers] = output.array;
   const auto count = static_cast<int64_t>(numbers.size());
@@ -130,8 +132,8 @@ std::string ArrayText(const Output& output, int digits) {
   return text;
 }
 
-// Returns the nested lists from axis `axis` on. Their first number is
-// numbers[*next].
+// Returns axis `axis` and the following axes of an array as nested lists. The
+// first number is numbers[*next].
 nlohmann::ordered_json Nested(const NumberArray& array, size_t axis,
                               size_t* next) {
   if (axis == array.shape.size()) return array.numbers[(*next)++];
@@ -210,7 +212,7 @@ absl::Status CheckSizes(const Call& call) {
   return absl::OkStatus();
 }
 
-// Returns scores [batch, heads, queries, keys] with NaN for masked keys.
+// Returns the scores [batch, heads, queries, keys], with NaN for masked keys.
 std::vector<double> VisibleScores(const SiteRecorder<double>::Seen& scores,
                                   const Mask& mask) {
   const Shape& shape = scores.shape;
@@ -275,7 +277,7 @@ absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
   return outputs;
 }
 
-// Implements --attention, which cuts the widths into heads.
+// Implements --attention, which cuts the given arrays into heads.
 absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
                                                const AttentionRegistry& scorers,
                                                const AttentionArrays& arrays,

@@ -1,6 +1,5 @@
 #!/bin/bash
-# Tests `attend` on given arrays. docs/worked_examples.md shows more of its
-# output.
+# Tests `attend` on given arrays. docs/worked_examples.md has more examples.
 
 source experiments/testing.sh
 
@@ -14,7 +13,7 @@ cat >arrays.json <<'END'
 END
 arrays=(--attention='dot {}' --arrays=arrays.json)
 
-# The weights are 1 / (1 + e^2) and the remainder.
+# The scores are 2 and 4, so the first weight must be 1 / (1 + e^2).
 "${attend}" "${arrays[@]}" >out
 expect 'one head' 'scores [1, 3]
   2  4  -
@@ -22,7 +21,8 @@ weights [1, 3]
   0.1192  0.8808       0
 context [1, 2]
   1.8808  7.2848' "$(<out)"
-# The heads have width 2. The scores of the two keys are 0 and 4, then 2 and 0.
+# The heads have width 2. The scores of the two visible keys must be 0 and 4 in
+# the first head, and 2 and 0 in the second.
 "${attend}" "${arrays[@]}" --heads=2 --digits=3 >out
 expect 'two heads' 'scores [2, 1, 3]
  [0]
@@ -48,7 +48,8 @@ expect_in out '{"scores":[[2,4,null]],' '"shapes":{"scores":[1,3],"weights":' \
 expect_in out 'weights [1, 3]'
 expect_in err 'LocationAwareScore reads the weights of earlier queries'
 
-# With projections: widths of 4, 4 and 2, and two heads of width 2.
+# With projections, the inputs have widths 4, 4 and 2. The two heads have width
+# 2.
 multi_head='heads: 2 attention { scaled_dot {} }'
 shapes='scores [2, 1, 3]
 weights [2, 1, 3]
@@ -58,7 +59,7 @@ output [1, 4]'
 expect 'multi-head shapes' "${shapes}" "$(grep '^[a-z]' first)"
 "${attend}" --multi_head="key_heads: 1 ${multi_head}" --arrays=arrays.json >out
 expect 'grouped heads' "${shapes}" "$(grep '^[a-z]' out)"
-# Latents require equal keys and values.
+# Latents require that keys and values are the same array.
 latent="latent { rank: 3 } ${multi_head}"
 sed 's/"values".*/"values": [[0, 1, 1, 5], [4, 4, 0, 5], [9, 9, 9, 9]],/' \
   arrays.json >one_input.json
@@ -78,8 +79,7 @@ head_context [1, 1, 4]
 output [1, 5]' "$(grep '^[a-z]' out)"
 "${attend}" --multi_head="${multi_head}" --arrays=arrays.json --seed=2 >out
 ! cmp -s first out || expect 'seeds' 'other parameters' 'the same'
-# Without biases, the output is linear in the values, and the keys are
-# unchanged.
+# Without biases, twice the values must give twice the output and equal weights.
 sed 's/"values".*/"values": [[2, 4], [4, 16], [7, 7]],/' arrays.json >twice.json
 for file in arrays twice; do
   "${attend}" --multi_head="bias: false ${multi_head}" --arrays="${file}.json" \
@@ -97,8 +97,8 @@ for name in ("head_context", "output"):
         assert a != 0 and abs(b - 2 * a) < 1e-12 * abs(b), (name, a, b)
 END
 
-# A mask that masks the same keys as key_lengths, and one that key_lengths
-# cannot express.
+# Tests a mask that masks the same keys as key_lengths, and a mask that
+# key_lengths cannot express.
 for form in '[[1, 1, 0]]' '[1, 1, 0]'; do
   sed "s/\"key_lengths\": 2/\"mask\": ${form}/" arrays.json >masked.json
   for flag in --attention='dot {}' --multi_head="${multi_head}"; do
@@ -122,7 +122,7 @@ expect 'standard input' "$(<of_file)" "$(<out)"
 fails 'what standard input lacks' 'standard input:1:1: error: queries is missing' \
   bash -c "echo '{}' | '${attend}' --attention='dot {}' --arrays=-"
 
-# Safetensors with the element types of Python.
+# Safetensors may have any element type that Python writes.
 python3 - <<'END'
 import json, struct
 tensors = {"queries": ("F64", [1, 1, 1], struct.pack("<d", 2)),

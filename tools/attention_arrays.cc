@@ -62,9 +62,9 @@ std::string Found(const Json& json) {
                              Json::error_handler_t::replace));
 }
 
-// Appends the numbers of `json`, the element `place` of its array. Returns
-// false after reporting a problem. A problem is a list that is not as long as
-// the first list at its depth, or a missing number.
+// Appends the numbers of `json`, which is the element `place` of its array. If
+// a list has another length than the first list at its depth, or if a number is
+// missing, reports the problem and returns false.
 bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
                    const std::function<void(const std::string&)>& complain,
                    NumberArray* array) {
@@ -92,7 +92,7 @@ bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
   return true;
 }
 
-// The shape follows the first elements.
+// Determines the shape from the first elements.
 NumberArray ArrayOf(const Json& json, const std::string& name,
                     const Complain& complain) {
   NumberArray array;
@@ -106,8 +106,8 @@ NumberArray ArrayOf(const Json& json, const std::string& name,
   return array;
 }
 
-// Returns the problem of an array, or of its combination with the queries.
-// Empty if there is none.
+// Returns what is wrong with an array, or with its combination with the
+// queries. Returns "" if nothing is wrong.
 std::string ProblemOf(const NumberArray& array, const std::string& name,
                       const NumberArray& queries) {
   const size_t axes = queries.shape.size();
@@ -160,7 +160,7 @@ void CheckRows(const Complain& complain, Arrays& arrays,
   }
 }
 
-// Names and sizes of axes.
+// The axes of an array, each with its name and its size.
 using Axes = std::vector<std::pair<std::string, int64_t>>;
 
 // Returns a text such as "[batch, keys] = [2, 6]".
@@ -177,8 +177,8 @@ std::string AxesText(const Axes& axes) {
 }
 
 // Checks that the shape of `array` is [batch, last...] or [batch, queries,
-// last...], without `batch` if there is none. Otherwise, reports a problem and
-// returns false.
+// last...], without `batch` if the queries have no batch axis. If it is not,
+// reports a problem and returns false.
 bool CheckPerQuery(const Complain& complain, const std::string& name,
                    const NumberArray& array, const AttentionArrays& rows,
                    const Axes& last) {
@@ -220,8 +220,8 @@ void CheckLengths(const Complain& complain, const NumberArray& lengths,
   }
 }
 
-// Must be called after CheckLengths(). The mask must be 0 for keys beyond the
-// lengths.
+// Checks and stores the mask. It must be 0 for keys beyond the lengths, so
+// CheckLengths() must be called first.
 void CheckMask(const Complain& complain, const NumberArray& mask,
                AttentionArrays* result) {
   const int64_t batch = result->queries.shape[0];
@@ -229,7 +229,7 @@ void CheckMask(const Complain& complain, const NumberArray& mask,
   const int64_t keys = result->keys.shape[1];
   if (!CheckPerQuery(complain, kMask, mask, *result, {{"keys", keys}})) return;
   const auto rows = static_cast<int64_t>(mask.numbers.size()) / keys;
-  // The smallest length that applies to each row of the mask.
+  // For each row of the mask, the smallest length of its queries.
   std::vector<int64_t> lengths(rows, keys);
   const auto given = static_cast<int64_t>(result->key_lengths.size());
   for (int64_t i = 0; given > 0 && i < batch * queries; ++i) {
@@ -259,7 +259,8 @@ void CheckMask(const Complain& complain, const NumberArray& mask,
   }
 }
 
-// Returns the checked arrays. The result is unspecified after a problem.
+// Checks the arrays and returns them. After a problem, the result is
+// unspecified.
 AttentionArrays Checked(const Complain& complain, Arrays arrays) {
   AttentionArrays result;
   bool right = true;

@@ -28,7 +28,8 @@ struct NumberArray {
 };
 
 struct AttentionArrays {
-  // Whether the file has a batch axis; if not, the batch is 1.
+  // Whether the arrays in the file have a batch axis. If not, the batch size is
+  // 1.
   bool has_batch = false;
   // [batch, n, width]. No axis is empty, and there are as many keys as values.
   NumberArray queries;
@@ -43,10 +44,10 @@ struct AttentionArrays {
 };
 
 // Reads the arrays from a file. An error states the place, what was found and
-// what is required. Error messages are complete to print.
+// what is required, and can be printed as it is.
 absl::StatusOr<AttentionArrays> ReadAttentionArrays(const std::string& path);
-// Like ReadAttentionArrays(), but parses the text of a JSON object, which
-// messages call `name`.
+// Like ReadAttentionArrays(), but parses the text of a JSON object. Messages
+// use `name` as its path.
 absl::StatusOr<AttentionArrays> ParseAttentionArrays(absl::string_view text,
                                                      absl::string_view name);
 

@@ -36,7 +36,7 @@ std::string ErrorOf(const std::string& json) {
                         message.find('\n') - place - sizeof(kPath));
 }
 
-// Returns a batch of 2. Every part may be replaced.
+// Returns the JSON of a batch of 2 with the given parts.
 std::string Batch(const std::string& queries, const std::string& keys,
                   const std::string& values, const std::string& lengths) {
   return absl::StrCat("{\"queries\": ", queries, ",\n\"keys\": ", keys,
@@ -97,7 +97,7 @@ TEST(AttentionArraysTest, SayWhatLengthsAreWanted) {
             "the number of keys, is required");
 }
 
-// Adds a mask to arrays with the given lengths.
+// Returns arrays with the given lengths and mask.
 std::string Masked(const std::string& lengths, const std::string& mask) {
   return Batch(kQueries, kKeys, kKeys,
                absl::StrCat(lengths, ",\n\"mask\": ", mask));
@@ -155,8 +155,8 @@ TEST(AttentionArraysTest, MasksMustNotContradictLengths) {
                      "[[[1, 0], [1, 0], [1, 1]], [[1, 1], [1, 1], [1, 1]]]")),
       "5:9: error: mask[0][2][1] is 1, but key_lengths is 1 there and "
       "masks this key; write 0, or give only `mask` or only `key_lengths`");
-  // A row of the mask applies to all queries of an example. The last query sees
-  // only one key.
+  // The lengths are per query. A row of the mask applies to all queries of an
+  // example, but the last query sees only one key.
   const std::string per_query = "[[2, 2, 2], [2, 2, 1]]";
   EXPECT_EQ(
       ErrorOf(Masked(per_query, "[[1, 1], [1, 1]]")),

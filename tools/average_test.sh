@@ -18,7 +18,7 @@ small=(--set data.reverse.train=128 --set data.reverse.dev=20
   --set 'baseline.override=[{path: "seed" value: "2"}]')
 quietly "${train}" --config="${config}" --run=run "${small[@]}"
 
-# The run finishes before its numbers are printed to a closed pipe.
+# A run must finish even if its output goes to a closed pipe.
 "${train}" --config="${config}" --run=unread "${small[@]}" 2>log | true || true
 expect 'a run whose output is not read' '"state":"finished"' \
   "$(grep -o '"state":"[a-z]*"' unread/status.json)"
@@ -54,7 +54,7 @@ expect 'a report' yes "$([[ -s mean/report.html ]] && echo yes)"
 
 expect 'no baseline of it' no "$([[ -e mean/baseline ]] && echo yes || echo no)"
 
-# The best checkpoint by loss is the last one. By chrF, it is another.
+# By loss, the best checkpoint is the last one. By chrF, it is another one.
 best() { # best METRIC OPTION: prints the best of the kept steps.
   grep "\"dev/$1\"" run/metrics.jsonl | tail -n 3 |
     sed "s|.*\"step\":\([0-9]*\).*\"dev/$1\":\([0-9.]*\).*|\2 \1|" |
@@ -70,19 +70,19 @@ for metric in 'loss g' 'chrf gr'; do
     "$(weight "best_${name}/checkpoints/step-0/weights.safetensors")"
 done
 
-# A run that ends with its best weights measures these at its last step.
+# If a run ends with its best weights, its last record belongs to these weights.
 quietly "${train}" --config="${config}" --run=stopped "${small[@]}" \
   --set 'training.early_stopping={metric: "dev/chrf"}'
 quietly "${average}" --run=stopped --last=1 --metric=dev/chrf \
   --out=best_stopped
 expect 'the same best one' "$(digest best_chrf)" "$(digest best_stopped)"
 
-# The average uses the run's own metric, not the metric of its initial weights.
+# Averaging an average must not inherit the metric of its initial weights.
 quietly "${average}" --run=best_chrf --last=1 --out=again
 expect 'the metric of the run to average' 0 \
   "$(grep -c 'metric: "dev/chrf"' again/resolved.textproto)"
 
-# A damaged checkpoint is ignored, and named.
+# A damaged checkpoint must be ignored, and a note must name it.
 cp -r run damaged
 truncate -s -4 damaged/checkpoints/step-8/weights.safetensors
 quietly "${average}" --run=damaged --last=2 --out=rest

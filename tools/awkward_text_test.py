@@ -18,7 +18,8 @@ import zlib
 REGARD = os.path.abspath(sys.argv[1])
 TOLERANCE = 1e-6
 
-# Contains no line ends, and no tab, which separates columns.
+# Characters that may be handled differently by different programs. None of them
+# ends a line, and none is a tab, which separates columns.
 CHARACTERS = (
     "'\"‘’“”«`´ʼ"
     # Spaces, and separators of lines and paragraphs.
@@ -160,7 +161,7 @@ def check_translations(name, inspected=True):
                     scale=10)
         tokens = sum(len(v) for v in values)
     else:
-        # The words of the reference, and <eos>.
+        # Counts the words of the reference and <eos>.
         tokens = sum(row["statistics"][0][1] + 1 for row in rows)
     check_close(f"{name}: translate --score", [metrics_of(name)["dev/loss"]],
                 [-sum(scores) / tokens])
@@ -170,7 +171,7 @@ def check_translations(name, inspected=True):
 def translations():
     write("dev.en", SOURCES)
     write("dev.fr", TARGETS)
-    # Blank lines do not belong to any pair.
+    # A blank line must be ignored.
     write("pairs.tsv", PAIRS + [" ", "\u00a0\t", ""] + PAIRS)
     train("columns", f"data {{ pairs {{ dev_pairs: {len(PAIRS)} }} }}"
           + TRANSLATION, "data.path=pairs.tsv")
@@ -184,7 +185,7 @@ def translations():
           f"vocabulary_size: 110 }} }} }} {TRANSLATION}")
     check_translations("subwords")
 
-    # The same lines with other line ends, and with a byte order mark.
+    # Other line ends and a byte order mark must not change the translations.
     outputs = call("translate", "--run=words", text="\n".join(SOURCES))
     for kind, end in [("crlf", "\r\n"), ("cr", "\r")]:
         text = "\ufeff" + "".join(line + end for line in SOURCES)
@@ -200,7 +201,8 @@ def translations():
         check_close(f"train, {kind}", [metrics_of("words")["dev/loss"]],
                     [metrics["dev/loss"]])
 
-    # A blank line has a translation. A malformed pair has no score.
+    # A blank line must have a blank translation. A malformed pair must have no
+    # score.
     check("blank lines", ["", outputs[0], ""],
           call("translate", "--run=words", text=f"\n{SOURCES[0]}\n \u3000\n"))
     score = call("translate", "--run=words", "--score", text=PAIRS[0] + "\n")
@@ -208,7 +210,7 @@ def translations():
           call("translate", "--run=words", "--score",
                text=f"\n{PAIRS[0]}\n \n"))
 
-    # A run of a program without data.text_version reads text as it did then.
+    # A run that is older than data.text_version must read text as before.
     train("old", words, "data.text_version=0")
     with open("old/resolved.textproto", encoding="utf-8") as file:
         text = file.read()
@@ -286,7 +288,7 @@ def masked_words():
     train("masked", f"data {{ text {{ dev_fraction: 0 }} }} model {{ bert {{ "
           f"{TRANSFORMER} masked_words {{ block: 8 }} }} }}",
           "data.path=text.txt", "data.dev_path=text.txt")
-    # One block after the other, to the end of the text.
+    # Predicts one block after the other, up to the end of the text.
     examples = calls_of_json("predict", "--run=masked", "--json",
                              *[f"--example={i}" for i in range(30)])
     typed = calls_of_json("predict", "--run=masked", "--json",
@@ -368,7 +370,7 @@ def captions():
           "} search { max_length: 6 max_length_ratio: 0 } model { captioner { "
           f"prompt: 'a' vision_transformer {{ patch: 4 {TRANSFORMER} }} "
           "decoder { width: 8 layers: 1 attention { heads: 2 } } } }")
-    # An image of one grey value is equal for both halves of the list.
+    # The image of one grey value is the same in both halves of the list.
     known, total, tokens = [], {}, 0
     for image in ["a.png", "b.png"]:
         total[image] = 0

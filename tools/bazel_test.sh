@@ -1,6 +1,6 @@
 #!/bin/bash
-# Tests tools/bazel and tools/instruction_set with stubs for every program that
-# they start.
+# Tests tools/bazel and tools/instruction_set, with stubs for every program that
+# these scripts start.
 
 set -euo pipefail
 
@@ -23,12 +23,13 @@ stub() { # stub NAME: makes an executable from standard input.
   chmod +x "${bin}/$1"
 }
 
-# Makes a workspace with stubs. The machine is root on a processor of 2013.
+# Makes a workspace with stubs. By default, the user is root, and the processor
+# is from 2013.
 setup() {
   root="$(mktemp -d "${TEST_TMPDIR}/XXXXXX")"
   bin="${root}/bin"
   mkdir -p "${root}/ws/tools" "${bin}"
-  # Replaces /proc, which the PATH cannot replace.
+  # Replaces /proc/cpuinfo in the script, because it is not found by PATH.
   sed "s|/proc/cpuinfo|${root}/cpuinfo|" "${instruction_set}" \
     >"${root}/ws/tools/instruction_set"
   cp -L "${script}" "${root}/ws/tools/bazel"
@@ -51,9 +52,9 @@ done
 EOT
 }
 
-# bootstrap SCRIPT [VARIABLE=VALUE]...: sets out, err and status. Starts in the
-# folder ${from} of the workspace, with the PATH ${only}. `arguments` contains
-# the arguments of Bazel.
+# bootstrap SCRIPT [VARIABLE=VALUE]...: runs SCRIPT in the folder ${from} of the
+# workspace with the PATH ${only}, and sets out, err and status. `arguments`
+# contains the arguments of Bazel.
 arguments=(test //...)
 bootstrap() {
   status=0
@@ -182,7 +183,7 @@ bootstrap tools/bazel
 expect "a failed installation exits 2" 2 "${status}"
 expect "a failed installation shows why" "*no route to host*" "${err}"
 
-# All programs except dpkg-query and apt-get.
+# Makes all programs available, except for dpkg-query and apt-get.
 setup
 for program in /usr/bin/*; do
   case "${program##*/}" in
@@ -211,7 +212,7 @@ mkdir "${root}/ws/nn"
 from=nn bootstrap ../tools/bazel
 expect "works in a sub-folder" "bazel: * test //..." "${out}"
 
-# An example workspace has a symbolic link to the bootstrap.
+# The workspace of an example has a symbolic link to the bootstrap.
 mkdir -p "${root}/example/tools"
 ln -s "${root}/ws/tools/bazel" "${root}/example/tools/bazel"
 bootstrap "${root}/example/tools/bazel"

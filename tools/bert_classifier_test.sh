@@ -1,6 +1,6 @@
 #!/bin/bash
 # Predicts with, evaluates, inspects and exports a BertForSequenceClassification
-# of transformers, and begins trainings with it.
+# of transformers, and begins further trainings with its weights.
 
 source experiments/testing.sh
 
@@ -14,7 +14,8 @@ export="${runfiles}/$7"
 
 cut -f 2- "${folder}/pairs.tsv" >pairs
 cut -f 1 "${folder}/pairs.tsv" >labels
-# The class of the largest logit in each line. The last line is the loss.
+# Each line of the file has the logits of one pair, and the last line the loss.
+# Finds the class of the largest logit.
 awk 'BEGIN { split("entails contradicts unrelated", names) }
   NF == 3 { best = 1; for (i = 2; i <= 3; ++i) if ($i > $best) best = i
     print names[best] }' "${folder}/logits.txt" >classes
@@ -74,8 +75,8 @@ expect 'pairs that were learned' "$(cat labels)" "$(cat out)"
 "${predict}" --run=tuned_folder <pairs >again
 expect 'in a folder, too' "$(cat out)" "$(cat again)"
 
-# The classification head does not match other classes, and a BERT may have
-# none.
+# A classification head for other classes must not be loaded. A BERT without a
+# head must be accepted.
 sed 's/entails/follows/' "${folder}/pairs.tsv" >renamed.tsv
 "${train}" --config=tuned.textproto --run=renamed \
   --set data.path=renamed.tsv >/dev/null 2>err
@@ -90,7 +91,7 @@ sed 's/dog/fox/' "${bert}/vocab.txt" >words.txt
 fails 'another vocabulary' 'vocab.txt does not match the data of this' \
   "${train}" --config=tuned.textproto --run=none \
   --set model.text_classifier.bert.masked_words.vocabulary=words.txt
-# The ids depend on lower-casing.
+# Token ids depend on lower-casing, so it must match the folder.
 lower=model.text_classifier.bert.masked_words.lower_case
 fails 'upper case for a folder without' "--set: error: ${lower}: must \
 match ${folder}/tokenizer_config.json, with which the weights were trained" \
@@ -107,8 +108,8 @@ quietly "${train}" --config=tuned.textproto --run=cased_run \
 expect 'the case of the folder' 1 \
   "$(grep -c 'lower_case: false' cased_run/resolved.textproto)"
 
-# Other kinds of models can begin with the same folders, with or without
-# vocab.txt.
+# Trainings of other kinds of models can begin with the same folders, with or
+# without vocab.txt.
 cat >words.textproto <<END
 data { text { dev_fraction: 0 test_fraction: 0 } path: "words.tsv" }
 model { bert { masked_words { block: 12 } } }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Predicts with, evaluates and inspects a BertForPreTraining of transformers,
-# and begins trainings with it.
+# and begins further trainings with its weights.
 
 source experiments/testing.sh
 
@@ -17,7 +17,7 @@ expect 'a text for each' "$(wc -l <"${folder}/masked.txt")" "$(wc -l <words)"
 expect 'no [MASK] is left' 0 "$(grep -c '\[MASK\]' words || true)"
 expect_in words 'Café ' $'a bird\t'
 expect 'no special tokens' 0 "$(grep -c SEP words || true)"
-# The first of the two logits means that the second text follows.
+# If the first of the two logits is larger, the second text follows the first.
 tail -n "$(wc -l <"${folder}/pairs.txt")" "${folder}/logits.txt" |
   awk '{ print ($1 >= $2 ? "follows" : "does not follow") }' >wanted
 expect 'pairs' "$(cat wanted)" \
@@ -61,7 +61,7 @@ quietly "${train}" --config=tuned.textproto --run=tuned --set training.epochs=2
 expect 'what was learned' "$("${predict}" --run=tuned 'the [MASK] sings' --json)" \
   "$("${predict}" --run=tuned_folder 'the [MASK] sings' --json)"
 
-# Without next-sentence prediction.
+# Trains a model without next-sentence prediction.
 quietly "${train}" --config=tuned.textproto --run=words_only \
   --set model.bert.masked_words.next_sentence=false
 "${export}" --run=words_only masked
@@ -71,7 +71,7 @@ answers() { # answers RUN
 }
 expect 'the words alone' "$(answers "${folder}")" "$(answers masked)"
 
-# A model of next sentences only is a classifier of pairs.
+# A BertForNextSentencePrediction is a classifier of pairs.
 cp -rL "${folder}" follows
 chmod -R u+w follows
 sed -i 's/BertForPreTraining/BertForNextSentencePrediction/' follows/config.json
@@ -83,7 +83,7 @@ expect 'the probabilities of pairs' "$(choices "${folder}")" "$(choices follows)
 expect 'written with them' "$(cat wanted)" \
   "$("${predict}" --run=classes_of_pairs <"${folder}/pairs.txt")"
 
-# A classifier begins with the encoder and the pooler.
+# A classifier can begin with the encoder and the pooler of the folder.
 printf '%s\n' $'x\tthe cat' $'y\ta bird' $'x\tthe dog' $'y\tbirds' >labelled
 cat >classes.textproto <<CONFIG
 data { labelled_text { dev_fraction: 0 } path: "labelled" }

@@ -93,8 +93,8 @@ absl::Status Draw(const Run& run, const CaptionModel& model,
   return absl::OkStatus();
 }
 
-// Prints a sentence about image `image`. If `numbered`, prints the number as
-// well.
+// Prints a sentence about image `image`, preceded by the number of the image if
+// `numbered`.
 void Print(size_t image, const CaptionModel::Described& sentence,
            bool numbered) {
   const std::string text =
@@ -126,7 +126,7 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   SearchConfig search = run.config().search();
   if (arguments.length > 0) {
     search.set_max_length_ratio(0);
-    search.set_max_length(arguments.length + 1);  // includes the end
+    search.set_max_length(arguments.length + 1);  // includes the end token
   }
   REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.search, &search));
   WorkerPool pool(arguments.threads);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Trains small captioners and a classifier, on canvases and on files, and makes
-# predictions for files.
+# Trains small captioners and a classifier, on generated canvases and on files,
+# and makes predictions for files.
 
 source experiments/testing.sh
 
@@ -57,7 +57,7 @@ expect 'two lines of two words after the prompt' 2 \
   "$(grep -cE '^the picture of( [^ ]+){0,2}$' out)"
 expect 'a word that training never had' "note: the model does not know 'the'" \
   "$(grep know err)"
-# min_length is 2, so the third id must be the end.
+# min_length and --length are 2, so the third id can only be the end.
 expect_in err 'note: 2 of 2 captions were cut at their maximum length'
 expect_in pictures/run.json '"training_data":{"longest_target":'
 expect_in pictures/status.json '"test/cut_outputs":'
@@ -84,7 +84,7 @@ fails 'a long prompt' 'error: image 1: prompt: has 17 words; the model reads at'
 fails 'a beam of samples' 'error: --temperature, --top_k, --top_p, --min_p and' \
   "${caption}" --run=pictures --seed=1 canvas.png
 
-# Captions and classes of files. The training data may be missing.
+# Predicts captions and classes of files. The training data may be missing.
 format='{height: 16 width: 16}'
 run own captions \
   --set "data.captions={list: 'own/list.tsv' format: ${format}}" \
@@ -114,7 +114,7 @@ expect_in out '"site":'
 fails 'examples without the data' 'own' \
   "${predict}" --run=colors --example=0
 
-# Subwords.
+# Captions with subwords.
 printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' a picture of red blue square in \
   '##s' >vocab.txt
 mkdir images

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Tests a run whose checkpoints are on another disk. All programs find them, and
-# no program uses or removes the checkpoints of another run.
+# Tests a run whose checkpoints are on another disk. All programs must find
+# them. No program may use or remove the checkpoints of another run.
 
 source experiments/testing.sh
 
@@ -34,7 +34,7 @@ expect 'and on the other' "\"path\":\"${PWD}/run\"" \
 expect 'one id' "$(grep -o '"id":"[0-9a-f]\{64\}"' run/checkpoints.json)" \
   "$(grep -o '"id":.*"' disk/checkpoints.json)"
 
-# The record names the folder, so the flag is not needed.
+# Resuming does not need the flag, because the record names the folder.
 before="$(contents run disk)"
 quietly "${train}" --resume --omit_times --run=run
 expect 'resuming a finished run changes nothing' "${before}" \
@@ -48,15 +48,16 @@ expect 'a mean' "$(digest plain_mean)" "$(digest mean)"
 quietly "${train}" "${small[@]}" --run=sequel --set 'baseline.override=[]' \
   --set 'training.initial_weights={run: "run"}'
 
-# Resumes from a checkpoint there. The last one is missing, as after a kill.
+# Resumes from a checkpoint on the other disk. The last one is missing, as after
+# a kill.
 last="$(names plain/checkpoints | tr ' ' '\n' | sort -V | tail -n 1)"
 rm -r "disk/${last}"
 "${train}" --resume --omit_times --run=run >log 2>&1 || cat log
 expect_in log 'resuming at step '
 expect 'the same weights after resuming' "$(digest plain)" "$(digest run)"
 
-# The id depends on the config and the data. The folder of another run is
-# rejected, and nothing is removed.
+# The id of a run depends on its config and data. The checkpoint folder of
+# another run must be rejected, and nothing may be removed.
 before="$(contents disk)"
 fails 'the disk of another run' 'holds checkpoints of another run' \
   "${train}" "${small[@]}" --set seed=9 --run=other --checkpoints=disk
@@ -89,7 +90,7 @@ mkdir used && cp -r plain/checkpoints/. used
 fails 'a folder of steps without a record' 'already holds checkpoints' \
   "${train}" "${small[@]}" --run=fresh --checkpoints=used
 
-# A disk that is missing, and one that has moved.
+# The disk is missing at first, and then has another path.
 mv disk moved
 fails 'a disk that is not there' 'check that its disk is mounted' \
   "${train}" --resume --omit_times --run=run
@@ -113,7 +114,8 @@ ln -s /nowhere "moved/${last}/link"
 fails 'a link among the checkpoints' 'is a symbolic link' \
   "${train}" --resume --omit_times --run=run
 
-# A folder that is only read may contain links to files, as Bazel's inputs do.
+# A folder that a program only reads may contain links to files, like Bazel's
+# inputs.
 cp -rs "${PWD}/plain" linked
 expect 'a translation by links' "$("${translate}" --run=plain '1 2 3')" \
   "$("${translate}" --run=linked '1 2 3')"

@@ -34,8 +34,8 @@ constexpr char kUsage[] =
     "Examples:\n"
     "  embed --run=runs/words <sentences.txt >embeddings.txt\n"
     "  embed --model=all-MiniLM-L6-v2 --pairs <pairs.tsv";
-// The maximum number of texts that are embedded together. Fewer if the input
-// pauses.
+// Maximum number of texts that are embedded together. If the input pauses, the
+// texts so far are embedded.
 constexpr size_t kMostTexts = 4096;
 
 // Prints the embedding of each text, or the similarity of each pair. Returns
@@ -76,7 +76,7 @@ absl::Status PrintAll(const Run& run, SentenceEmbedder& embedder, bool pairs) {
     };
     const absl::Status is_text = CheckIsText({.text = line.text});
     if (!is_text.ok()) return wrong(is_text.message());
-    // The third part suffices to reject the line, however many tabs it has.
+    // Splits at most twice, because a third part suffices to reject the line.
     const std::vector<std::string> parts =
         absl::StrSplit(line.text, absl::MaxSplits('\t', 2));
     if (pairs && parts.size() == 1 &&
@@ -117,7 +117,7 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
   }
   REGARD_RETURN_IF_ERROR(RefuseReplaced(run, "embed"));
   VectorOptions vectors = model->vectors();
-  if (pairs) vectors.normalize = true;  // a similarity is a cosine
+  if (pairs) vectors.normalize = true;  // because a similarity is a cosine
   SentenceEmbedder embedder(model->bert(), run.task().model().parameters(),
                             model->pieces(), model->longest(), threads,
                             vectors);

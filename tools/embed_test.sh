@@ -1,5 +1,5 @@
 #!/bin/bash
-# Embeds sentences with a small model, as scripts do.
+# Computes sentence embeddings with a small model, as scripts do.
 
 source experiments/testing.sh
 
@@ -42,11 +42,11 @@ expect 'the same sentence' 1 \
   "$(awk 'NR == 1 && $1 > 0.999999 && $1 < 1.000001' out | wc -l)"
 expect 'another sentence' 1 "$(awk 'NR == 2 && $1 < 0.999' out | wc -l)"
 
-# A sentence is embedded before the next one arrives.
+# The embedding of a sentence must be written before the next sentence arrives.
 expect 'an answer without waiting for more' 8 \
   "$(first_answer 'the cat' "${embed}" --model="${model}" | wc -w)"
 
-# An exported model can be read again.
+# Embeddings of an exported model must be the same.
 "${embed}" --model="${model}" <"${model}/sentences.txt" >out
 expect 'where it was written' copy "$("${export}" --model="${model}" copy)"
 expect 'the same vectors of a copy' "$(sha256sum <out)" "$(

@@ -90,8 +90,9 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
         status.code(),
         absl::StrReplaceAll(status.message(), {{of_field, "error: --stride"}}));
   }
-  // An error that also occurs without --stride is reported alone. With another
-  // model, an error about the field would be misleading.
+  // Checks the run without --stride first. If it also fails, its error is
+  // reported, because an error about the field would be misleading if the model
+  // is of another kind.
   RunOptions without = arguments.options;
   without.overrides.pop_back();
   if (const absl::Status other =
@@ -105,8 +106,8 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
                    "\nnote: --stride applies only to language models"));
 }
 
-// Evaluates without the interventions of --set. Returns nullopt if there are
-// none.
+// Evaluates the run without the interventions of --set, to compare with.
+// Returns nullopt if --set has none.
 absl::StatusOr<std::optional<Evaluation>> EvaluateUntouched(
     Arguments arguments, const Plugins& plugins) {
   const size_t set =

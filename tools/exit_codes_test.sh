@@ -36,13 +36,13 @@ for program in "${programs[@]}"; do
   fails_when_full "${name}: help" "${program}" --help
 done
 for program in "${run_programs[@]}"; do
-  # `plan` has a config instead of a run.
+  # `plan` requires a config instead of a run.
   flag=--run=nowhere
   [[ "${program}" != */plan ]] || flag=--config=nowhere
   ends 2 "${program}: no such input" 'error: ' "${runfiles}/${program}" "${flag}"
 done
 
-# Output that cannot be written.
+# Exit codes if output cannot be written.
 touch file
 ends 1 'a run in a folder that cannot be made' 'cannot create the directory' \
   "${train}" "${small[@]}" --run=/proc/nowhere/run
@@ -53,7 +53,7 @@ ends 1 'an export to a folder that cannot be made' 'cannot' \
 ends 2 'a run where a file is' 'is not a directory' \
   "${train}" "${small[@]}" --run=file
 
-# A missing program.
+# Exit code if a required program is missing.
 printf 'a b c\nd e f\n%.0s' {1..40} >source
 printf 'A B C\nD E F\n%.0s' {1..40} >target
 pairs=(--threads=1 --set 'data={pairs {train {source: "source" target: "target"}
@@ -61,7 +61,7 @@ pairs=(--threads=1 --set 'data={pairs {train {source: "source" target: "target"}
 ends 1 'no program that trains subwords' 'spm_train, which is not installed' \
   env PATH=/nowhere "${train}" --config="${config}" "${pairs[@]}" --run=pairs
 
-# A loss that diverges, and diverges again after resuming.
+# Exit code 3 if the loss diverges, also after resuming.
 ends 3 'a loss that diverges' 'step ' "${train}" "${small[@]}" \
   --set training.epochs=400 --set 'optimizer={adam {} learning_rate: 1e6}' \
   --run=diverged

@@ -11,7 +11,8 @@ for program in "${@:2}"; do
   { "${runfiles}/${program}" --help | grep -o '^  --[a-z_]*=' || true; } |
     tr -d ' ' |
     while read -r flag; do
-      # Flags that may be repeated accept any text.
+      # Flags that may be repeated accept any text, so they print no
+      # requirement.
       { "${runfiles}/${program}" "${flag}" 2>&1 </dev/null || true; } |
         { grep " ${flag%=} requires " || true; }
     done

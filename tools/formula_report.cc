@@ -67,7 +67,7 @@ const char* KernelOf(const FormulaNode& node) {
   }
 }
 
-// Returns the terms of one level that are not leaves.
+// Returns the terms of a formula at one level, one per line. Omits leaves.
 std::string TermsOf(const FormulaGraph& graph, const std::vector<int>& order,
                     FormulaLevel level) {
   std::string lines;

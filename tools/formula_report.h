@@ -1,5 +1,5 @@
-// Reports on a score that is written as a formula: the steps of its
-// computation, and the results of checks that every score must pass.
+// Describes a score that is written as a formula: the steps of its computation,
+// and the results of the checks that every score must pass.
 #ifndef TOOLS_FORMULA_REPORT_H_
 #define TOOLS_FORMULA_REPORT_H_
 
@@ -13,15 +13,16 @@ namespace regard {
 
 class FormulaScore;
 
-// Returns the parameters of the formula, and the cost of a pair of query and
-// key. Also returns the terms that are computed once per key, per query and per
-// pair. Returns InvalidArgument, complete to print, if the formula is invalid
-// for the widths, which come from the user.
+// Returns a text with the parameters of the formula, and the cost of a pair of
+// query and key. It lists which terms are computed once per key, per query and
+// per pair. If the formula is invalid for the widths, which come from the user,
+// returns an InvalidArgument error that can be printed as it is.
 absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
                                            const ScoreWidths& widths);
 
-// Returns a line for each of ScoreChecks(), followed by its failures. `scorers`
-// must contain FormulaScore. Sets `*failed` to the number of failed checks.
+// Returns a line for each of ScoreChecks(), followed by the failures of the
+// check. `scorers` must contain FormulaScore. Sets `*failed` to the number of
+// failed checks.
 std::string CheckFormula(const AttentionRegistry& scorers,
                          const FormulaScore& formula, int* failed);
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains small language models, then generates text as scripts do.
+# Trains small language models, then generates texts as scripts do.
 
 source experiments/testing.sh
 
@@ -18,14 +18,14 @@ quietly "${train}" --config="${configs}/tiny_shakespeare.textproto" \
   --run=blocks --set data.path=text "${small[@]}" \
   --set training.examples_per_epoch=96
 
-# Lines end where the model ends them, or are cut.
+# Each line ends where the model ends it, or is cut.
 printf 'the cat\n\nevery dog that\n' | "${generate}" --run=lines >out
 expect 'a line for each line' 3 "$(wc -l <out)"
 expect 'texts begin with their prompts' 1 "$(grep -c '^every dog that' out)"
 expect 'arguments as lines' "$(cat out)" \
   "$("${generate}" --run=lines 'the cat' '' 'every dog that')"
-# At a high temperature, any character may be drawn or, for one of these seeds,
-# the end.
+# At a high temperature, any character may be drawn. For at least one of these
+# seeds, the end is drawn.
 expect 'a line, be it empty' 99 "$(for seed in $(seq 99); do
   "${generate}" --run=lines --length=1 --temperature=100 --seed="${seed}" ''
 done | wc -l)"
@@ -33,14 +33,14 @@ expect 'a length' 1 \
   "$(("$("${generate}" --run=lines --length=4 'the cat' | wc -c)" <= 12))"
 "${generate}" --run=lines --length=1 --top_k=1 'the cat' 'the' >/dev/null 2>err
 expect 'a length that was asked for' '' "$(cat err)"
-# A penalty that strongly favours repetition never ends a text.
+# A penalty below 1 favours repetition, so the texts never end.
 "${generate}" --run=lines --top_k=1 --repetition_penalty=0.01 'the cat' 'the' \
   >/dev/null 2>err
 expect 'a length that was not' "note: 2 of 2 texts were cut at 500 tokens (characters,\
  words or subwords); raise the limit with --length=N" "$(cat err)"
 expect 'no line in, none out' '' "$("${generate}" --run=lines </dev/null)"
 
-# Blocks continue to the requested length, beyond their context of 64.
+# A model of blocks can continue a text beyond its context of 64 characters.
 text() { "${generate}" --run=blocks --length=200 "$@"; }
 expect 'the same bits' "$(text 'Line 1' | sha256sum)" \
   "$(text 'Line 1' | sha256sum)"
@@ -49,7 +49,7 @@ expect 'the same bits on any threads' "$(text 'Line 1' | sha256sum)" \
 expect 'seeds differ' 2 "$(for seed in 1 2; do
   text --seed="${seed}" 'Line 1' | sha256sum
 done | sort -u | wc -l)"
-# A newline follows unless it was the last of the 200 characters.
+# The output ends with a newline, unless the last of the 200 characters is one.
 characters="$(text 'Line 1' | wc -c)"
 expect 'prompt and length' 1 "$((characters == 206 || characters == 207))"
 expect 'the likeliest has no seed' "$(text --top_k=1 --seed=1 'Line')" \
@@ -62,7 +62,7 @@ expect 'a prompt that is longer than a block, of a model without an end' \
 'once: only the last 32 ids of each are read' "$(cat err)"
 expect 'an empty prompt' 0 "$(text '' >/dev/null; echo $?)"
 
-# A text is written before the next prompt arrives.
+# A text must be written before the next prompt arrives.
 expect 'an answer without waiting for more' "$(head -n 1 out)" \
   "$(first_answer 'the cat' "${generate}" --run=lines)"
 

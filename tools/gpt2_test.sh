@@ -1,5 +1,5 @@
 #!/bin/bash
-# Uses folders of GPT-2s as scripts do, and fine-tunes one.
+# Uses model folders of GPT-2 as scripts do, and fine-tunes one.
 
 source experiments/testing.sh
 
@@ -22,7 +22,7 @@ expect 'predict goes on likewise' "$(cat out)" \
   "the cat$("${predict}" --model=model --length=8 'the cat')"
 expect 'an empty prompt begins a text' 0 "$(likeliest '' >/dev/null; echo $?)"
 expect 'no length' 'the cat' "$("${generate}" --run=model --length=0 'the cat')"
-# Random bytes may not be text, but the output must be.
+# Random tokens may not be valid UTF-8, but the output must be.
 expect 'characters are whole' 0 "$(for seed in $(seq 20); do
   "${generate}" --run=untied --temperature=100 --length=40 --seed="${seed}" 'a'
 done | iconv -f UTF-8 -t UTF-8 >/dev/null; echo $?)"
@@ -50,7 +50,8 @@ expect 'nothing is repeated' "$("${generate}" --model=model --length=30 \
   --top_k=1 --no_repeat_ngram=1 'the cat')" "$("${generate}" --model=model \
   --length=30 --beam=1 --no_repeat_ngram=1 'the cat')"
 
-# A text ends before a stop string, even if a token extends beyond it.
+# A text must end before a stop string, even if the last token extends beyond
+# it.
 long() { "${generate}" --model=model --length=30 "$@" 'the cat'; }
 whole="$(long --top_k=1)"
 for stop in lT_ T _JB; do
@@ -73,7 +74,7 @@ expect_in out 'decoder.0.self' '"the'
 "${inspect}" --model=model --out=page.html ' the cat' >/dev/null
 expect 'a page' 1 "$(grep -c '</html>' page.html)"
 
-# The losses of transformers on the same windows.
+# The losses must equal those of transformers on the same windows.
 for name in model untied; do
   while read -r stride loss; do
     "${evaluate}" --model="${name}" --text="${name}/text.txt" \
@@ -108,13 +109,13 @@ fails 'another field of a model' 'only fields of data, search and intervene can 
 
 fails 'no text' 'error: data.path names no text file' "${evaluate}" --run=model
 
-# Exports the model and reads it again.
+# A model that was exported and read again must generate the same text.
 "${export}" --run=model copy >/dev/null
 expect 'the copy' "$(likeliest 'the cat')" \
   "$("${generate}" --run=copy --top_k=1 --length=8 'the cat')"
 
-# A training begins with the folder, and its run can be exported. Fields of the
-# model that the config does not set are taken from the folder.
+# A training can begin with the folder, and its run can be exported. Fields of
+# the model that the config does not set are taken from the folder.
 cp model/text.txt .
 cat >tuned.textproto <<'END'
 # proto-file: experiments/experiment.proto
@@ -136,7 +137,7 @@ expect_in same/resolved.textproto 'width: 8  # model, as a config:' \
   'embedding_dropout: 0.1  # model, as a config:' 'unit: BYTE_PAIRS'
 quietly "${train}" --config=tuned.textproto --run=tuned
 mv model gone
-# The run keeps its tokenizer.
+# The run must keep its tokenizer.
 "${export}" --run=tuned written >/dev/null
 expect 'what was written is the run' \
   "$("${generate}" --run=tuned --top_k=1 --length=20 'the cat' | sha256sum)" \
@@ -144,7 +145,7 @@ expect 'what was written is the run' \
 fails 'no folder' 'model is neither a run folder, which has run.json' \
   "${train}" --config=tuned.textproto --run=none
 mv gone model
-# Another score has its own parameters.
+# Another score adds parameters, which the folder lacks.
 "${train}" --config=tuned.textproto --run=added --set training.epochs=0 \
   --set 'model.language_model.transformer.attention.attention={additive {}}' \
   >/dev/null 2>err
@@ -156,7 +157,7 @@ sed 's/^model .*/model { transformer {} }/' tuned.textproto >translates.textprot
 fails 'another model' "training.initial_weights.run: has no weights \
 for model.transformer, only for model.language_model" \
   "${train}" --config=translates.textproto --run=none
-# A model that the folder specifies completely, then only its sizes.
+# First takes the whole model from the folder, then only its sizes.
 sed '/^model/d' tuned.textproto >whole.textproto
 quietly "${train}" --config=whole.textproto --run=whole --set training.epochs=0
 expect 'the blocks of the folder' 1 "$(grep -c 'block: 48  # model, as a' \
@@ -170,7 +171,7 @@ fails 'sizes of a run' '`random` requires a Hugging Face model folder' "${train}
   --config=random/resolved.textproto --run=none \
   --set training.initial_weights.run=random
 
-# An invalid folder gives exit code 2 in every program.
+# An invalid folder must give exit code 2 in every program.
 fails 'two models' '--run and --model cannot be given together' \
   "${generate}" --run=model --model=model a
 sed -i 's/"n_head": 3/"n_head": 0/' untied/config.json
@@ -183,6 +184,6 @@ cp "untied/${shard}" .
 sed -i "s/\"${shard}\"/\"..\/${shard}\"/" untied/model.safetensors.index.json
 fails 'a file outside' "'../${shard}' must be the name of a file in this folder" \
   "${generate}" --run=untied a
-# A header of 2 GB.
+# A header that claims a length of 2 GB must be rejected.
 printf '\0\0\0\200\0\0\0\0{' >copy/model.safetensors
 fails 'a long header' 'HeaderTooLarge' "${generate}" --run=copy a

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Trains a grid with `regard sweep` that Bazel has trained already.
+# Trains a grid with `regard sweep` that Bazel has also trained. The results
+# must agree.
 
 source experiments/testing.sh
 
@@ -26,7 +27,7 @@ report() { # report FILE: prints it without the label of the grid and times.
 expect 'reports' "$(report "${folder}/tiny_grid.md")" \
   "$(report "${out}/own/report.md")"
 
-# The sweep imports Bazel's runs and trains the missing ones.
+# The sweep must import Bazel's runs and train only the missing ones.
 code=0
 "${regard}" sweep --grid="${grid}" --out="${out}/imported" --seeds=1 \
   --import="${folder}" >"${out}/log" 2>&1 || code=$?
@@ -38,7 +39,7 @@ fi
 expect 'records' \
   "$(records "${out}/own/cells.jsonl" | grep '"seed":0')" \
   "$(records "${out}/imported/cells.jsonl")"
-# The report has its page and its maps, too.
+# The files of a report must be equal, too.
 cmp "${folder}/tiny_grid__q___k__learning_rate_1__seed_0/attention.json" \
   "${out}/imported/cells/q___k__learning_rate_1/seed-0/attention.json" ||
   expect 'attention.json' 'the same' 'another'

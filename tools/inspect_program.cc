@@ -223,7 +223,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// Adds the flag to an error, which is then complete to print.
+// Puts the flag `where` before an error, so that it can be printed as it is.
 absl::Status Located(const char* where, const absl::Status& status) {
   if (status.ok()) return status;
   const absl::string_view message = status.message();
@@ -236,7 +236,8 @@ absl::Status Located(const char* where, const absl::Status& status) {
       "error: ", where, ": ", absl::StripPrefix(message, "input: ")));
 }
 
-// Adds the gold alignment of a typed pair, if the data source knows it.
+// Adds the gold alignment of a pair that the user typed, if the data source
+// knows it.
 void AddGold(const Run& run, const Plugins& plugins, Traced<float>* traced) {
   TraceLabels& labels = traced->labels;
   if (run.model<TranslationModel>() == nullptr || !labels.gold.empty()) return;
@@ -263,7 +264,7 @@ absl::StatusOr<Asked> AskRun(const Arguments& arguments, const Run& run,
                              const Plugins& plugins) {
   TraceOptions options = {.beam = arguments.beam};
   if (!arguments.target.empty()) options.target = arguments.target;
-  // Row statistics only need one pass, so longer inputs are allowed.
+  // Allows longer inputs for row statistics, which need only one pass.
   if (arguments.rows) options.most_tokens = int64_t{1} << 20;
   absl::StatusOr<Traced<float>> traced = run.Trace(
       {.text = arguments.source, .example = arguments.example}, options);
@@ -304,8 +305,9 @@ absl::StatusOr<InspectedAnswer> Look(const Arguments& arguments,
   return answer;
 }
 
-// Returns the hook points with their shapes, in alphabetical order. Runs a pass
-// over the input or, if there is none, over two training examples.
+// Returns the hook points with their shapes, in alphabetical order. Runs a
+// forward pass over the input, or over two training examples if there is no
+// input.
 absl::StatusOr<SiteShapes> Sites(const Arguments& arguments, const Run& run,
                                  const Plugins& plugins) {
   SiteShapes sites;
@@ -323,7 +325,7 @@ absl::StatusOr<SiteShapes> Sites(const Arguments& arguments, const Run& run,
     asked.traced.pass(run.forward());
     for (const auto& seen : recorder.seen()) sites[seen.site] = seen.shape;
   }
-  // The steps of a recurrent decoder are one hook point.
+  // Joins the steps of a recurrent decoder into one hook point.
   SiteShapes joined;
   for (const auto& [site, shape] : sites) {
     joined.try_emplace(JoinSteps(site), shape);
@@ -430,7 +432,8 @@ absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
       WriteInspectionArrays(answer, ResolveUserPath(arguments.arrays)));
 }
 
-// Prints the run's notes about the parameters of its formulas.
+// Prints the notes that the run has stored about the parameters of its
+// formulas.
 void TellFormulas(const Run& run) {
   const absl::StatusOr<std::string> notes =
       ReadFile(JoinPath(run.path(), "notes.txt"));

@@ -15,7 +15,7 @@ small=(--set data.phrasebook.train=600 --set data.phrasebook.dev=10
   --set model.decoder.hidden=16)
 quietly "${train}" --config="${config}" --run=run "${small[@]}"
 
-# The first pair of every phrasebook, whose alignment is known.
+# Inspects the first pair of every phrasebook, whose alignment is known.
 "${inspect}" --run=run --source='They are watching.' \
   --target='ils regardent .' >out 2>err
 expect 'no notes' '' "$(cat err)"
@@ -25,14 +25,14 @@ expect_in run/inspect.html '<svg' 'watching' 'regardent' 'alignment error rate' 
   'gradient of each word' '>Heads<' '>Inputs<'
 expect 'a page that asks no host' 0 "$(grep -c 'src="http' run/inspect.html)"
 
-# A pair without a gold alignment, with the model's own translation. The page is
-# written elsewhere.
+# Inspects a sentence without a gold alignment, with the model's own
+# translation. Writes the page to another file.
 "${inspect}" --run=run 'zebra they' --out=page.html --beam=2 >out 2>err
 expect_in err "does not know 'zebra'"
 expect_in out 'no gold alignment is known' zebra page.html
 expect_in page.html '<svg'
 
-# Figures or JSON instead of the page, or no file.
+# Writes figures or JSON instead of the page, or no file.
 rm run/inspect.html
 "${inspect}" --run=run they --target=ils --json >object
 expect 'no page' 'object' "$(ls run/inspect.html object 2>/dev/null)"
@@ -43,7 +43,7 @@ cmp object object.json || failures=$((failures + 1))
 expect 'an image' '<svg xmlns=' "$(head -c 11 figures.svg)"
 expect_in figures.svg '>ils</text>'
 
-# Figures of one layer or head, and the list of hook points.
+# Writes figures of one layer or head, and lists the hook points.
 "${inspect}" --run=run they --target=ils --out=figures.svg --layer=0 --head=0 \
   >out
 expect_in figures.svg '>step[*]/decoder/attention/weights<' '>head 0<'
@@ -60,7 +60,7 @@ expect_in out 'site  ' 'step[*]/decoder/attention/weights  ' \
 expect_in out '{"sites":[{"site":"' \
   '{"site":"step[*]/decoder/attention/weights","shape":[1,1,1,5]}'
 
-# Row statistics, also for an input that is too long for the page.
+# Row statistics must also work for an input that is too long for the page.
 "${inspect}" --run=run --rows 'they are watching .' --target='ils regardent .' \
   >out
 expect_in out 'attention  ' '  entropy  top key  key 0  last 64' \
@@ -100,7 +100,7 @@ fails 'half a patch' '--patch=SITE and --from=INPUT must be given together' \
 fails 'the other half' '--patch=SITE and --from=INPUT must be given together' \
   "${inspect}" --run=run they --from=he
 
-# Patching with the same input changes nothing.
+# Patching with values of the same input must change nothing.
 "${inspect}" --run=run 'they are watching .' --from='they are watching .' \
   --patch='*state' --json >out
 expect 'no change' '' "$(grep -o '"changes":\[[^]]*\]' out | grep '[1-9]')"
@@ -117,7 +117,8 @@ fails 'another shape' "--patch: 'encoder/embedded' is [1, 5, " \
 fails 'no such site' "no hook point (site) of this model matches '*/sate'; the nearest is" \
   "${inspect}" --run=run they --from=they --patch='*/sate'
 
-# The model has no residual stream.
+# --explain must fail, because each step is an attention and the model has no
+# residual stream.
 fails 'each step is an attention' \
   "error: --explain: '*' matches 2 attentions; give one, such as 'step[0]/decoder/attention/weights'" \
   "${inspect}" --run=run they --target=ils --explain='*'
@@ -134,7 +135,7 @@ quietly "${train}" --config="${config}" --run=blind "${small[@]}" \
 expect_in out 'log p of the whole'
 expect_in blind/inspect.html '>Inputs<'
 
-# The heads of a BERT. The page is in the working directory.
+# Inspects the heads of a BERT. The page must be in the working directory.
 "${inspect}" --model="${bert}" --source='the cat' >out 2>err
 expect 'no notes of a BERT' '' "$(cat err)"
 expect_in out '[CLS] the cat [SEP]' entropy inspect.html
@@ -166,7 +167,7 @@ fails 'another output' '--patch: the other input does not have the' \
   "${inspect}" --model="${bert}" --source=$'the cat\tthe' \
   --patch='*residual' --from='the dog'
 
-# The printed terms of an explanation sum to the score.
+# The printed terms of an explanation must sum to the score.
 explains() { # explains ARGUMENT... -- PART...: PART is in the text.
   local arguments=()
   while [[ "$1" != -- ]]; do arguments+=("$1") && shift; done
@@ -193,7 +194,8 @@ fails 'no head' "error: --head: must be given, because 'bert/layers[0]/self/atte
 fails 'a head beyond' 'error: --head: must be less than 2, the number of heads; got 2' \
   "${inspect}" --model="${bert}" 'the cat' --explain='*layers[0]*' --head=2
 
-# All other kinds of models: their input, and the content of their JSON.
+# Inspects all other kinds of models. Checks their input, and the parts of their
+# JSON.
 run() { # run NAME CONFIG ARGUMENT...: trains.
   quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
     --set 'baseline.override=[]' --set training.epochs=1 "${@:3}"
@@ -237,7 +239,7 @@ fails 'a long text' 'tokens, got 101' \
 fails 'an unknown letter' "error: --target: character 1: the model does not" \
   "${inspect}" --run=letters Line --target=Q
 
-# Layers without a feed-forward network also contribute.
+# Layers without a feed-forward network must contribute, too.
 run attention_only tiny_shakespeare --set data.path=text \
   --set training.examples_per_epoch=64 \
   --set model.language_model.transformer.width=16 \
@@ -288,7 +290,7 @@ ln -s ../right runs/latest
 expect_in err 'note: no --run was given; using the latest run, runs/../right'
 expect 'the latest run' "$("${inspect}" --run=right --json 'dogs sleep')" \
   "$(<latest)"
-# The last residual contains the prediction.
+# The last residual must contain the prediction.
 "${inspect}" --run=right 'dogs sleep' --from='cats sleep' \
   --patch='bert/embedded' --json >out
 expect_in out '"other_value":-' '"labels":["[CLS]",'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains a language model with state mixers, then runs all programs that read
+# Trains a language model with state mixers, then runs all programs that support
 # such a run.
 
 source experiments/testing.sh
@@ -18,8 +18,8 @@ quietly "${regard}" train --run=run --threads=1 "${small[@]}"
 quietly "${regard}" train --run=two --threads=2 "${small[@]}"
 expect 'one thread and two' "$(digest run)" "$(digest two)"
 
-# Kills the training after its first checkpoint. Tries again if the run finished
-# before the kill.
+# Kills the training after its first checkpoint. Tries again if the training
+# finished before the kill.
 for _ in 1 2 3 4 5; do
   rm -rf killed
   "${regard}" train --run=killed --threads=2 "${small[@]}" >log 2>&1 &
@@ -35,14 +35,14 @@ expect 'killed' '' "$(grep -o finished killed/status.json)"
 quietly "${regard}" train --resume --run=killed --threads=1
 expect 'killed and resumed' "$(digest run)" "$(digest killed)"
 
-# Greedy search, a beam of one, and a batch give the same text.
+# Greedy search, a beam of one, and a batch must give the same text.
 text() { "${regard}" generate --run=run --length=30 "$@" 2>/dev/null; }
 expect 'a beam of one' "$(text --top_k=1 'the cat' a)" \
   "$(text --beam=1 'the cat' a)"
 expect 'a sample in a batch' "$(text 'the cat')" \
   "$(text a 'the cat' 'two' | sed -n 2p)"
 
-# Checks the maps of `inspect`, which must be exact.
+# The maps of `inspect` must be exact.
 "${regard}" inspect --run=run 'the cat' --target=' sees' --out=page.html \
   --arrays=maps.safetensors >out 2>err
 expect_in out 'mean over heads of decoder/layers[*]/self/attention/weights' \
@@ -94,8 +94,8 @@ for name in shown:
         assert abs(exact - context) < 1e-5 * largest, (name, i, exact, context)
 END
 
-# Interventions on a trained model. The map of a head with a zero output is
-# zero.
+# Interventions change a trained model. If the output of a head is replaced by
+# zeros, its map must be zero.
 loss() { # loss INTERVENTION: prints dev/loss
   "${regard}" evaluate --run=run --json --set "intervene={$1}" 2>/dev/null |
     grep -o '"dev/loss":[0-9.e-]*' | head -n 1 | cut -d: -f2
@@ -127,7 +127,7 @@ fails 'scores, of which a state mixer has none' \
   "${regard}" evaluate --run=run \
   --set "intervene={site: '*/scores' replace {zeros {}}}"
 
-# Patches with values of another input, and of the same input.
+# Patches values of another input. Values of the same input must change nothing.
 patch() { # patch SITE FROM: prints the sum of absolute changes
   "${regard}" inspect --run=run 'the cat' --patch="$1" --from="$2" --json |
     grep -o '"changes":\[[^]]*\]' | tr -c '0-9.e\n-' ' ' |

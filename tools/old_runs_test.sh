@@ -1,9 +1,9 @@
 #!/bin/bash
-# Opens the runs in testdata/old_runs, which the program of commit 96d518c has
-# made. `finished` is complete. `killed` was killed by SIGKILL after step 250,
-# with a checkpoint of step 210. Both have the same config. Only report.html and
-# tensorboard/, which no program reads, are left out. If this test fails, users
-# cannot open their runs either. Correct the program, never the runs.
+# Opens the runs in testdata/old_runs, which commit 96d518c has trained.
+# `finished` is complete. `killed` was killed by SIGKILL after step 250, with a
+# checkpoint of step 210. Both have the same config. Their report.html and
+# tensorboard/ are omitted, because no program reads them. If this test fails,
+# users cannot open their runs, either. Correct the program, never the runs.
 
 source experiments/testing.sh
 
@@ -11,7 +11,7 @@ train="${runfiles}/$1"
 translate="${runfiles}/$2"
 inspect="${runfiles}/$3"
 
-# Bazel's inputs are links to read-only files.
+# Copies the runs, because Bazel's inputs are links to read-only files.
 cp -rL --no-preserve=mode "${runfiles}/$4"/{finished,killed} .
 
 expect_usable() { # expect_usable RUN TRANSLATION...
@@ -51,8 +51,8 @@ quietly "${train}" --config=finished/config.textproto --run=here \
   --set training.epochs=1
 if [[ "$(platform here) $(getconf GNU_LIBC_VERSION)" == \
   "$(platform finished) glibc 2.36" ]]; then
-  # The result must equal the result of `finished`, which was not interrupted.
-  # After an intended change of results, update the digest here.
+  # The resumed run must equal `finished`, which was not interrupted. After an
+  # intended change of results, update the digest here.
   expect 'the digest of a killed run' "${wanted}" "$(digest killed)"
   expect_usable killed "${translations[@]}"
 else

@@ -1,4 +1,4 @@
-// Checks of paths to which a program writes files.
+// Checks a path to which a program will write.
 #ifndef TOOLS_OUTPUT_FILE_H_
 #define TOOLS_OUTPUT_FILE_H_
 
@@ -10,10 +10,10 @@
 
 namespace regard {
 
-// Checks the path of the flag `flag` before the program computes its content.
-// Returns InvalidArgument if `path` does not end in one of `endings`, or if its
-// directory does not exist. Also returns it if `path` is not a regular file, or
-// is a file that belongs to a run.
+// Checks the path of the flag `flag` before the program computes the content.
+// Returns InvalidArgument if `path` does not end in one of `endings`, if its
+// directory does not exist, if it exists and is not a regular file, or if it is
+// a file of a run.
 absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
                              absl::Span<const absl::string_view> endings);
 

@@ -25,7 +25,7 @@ TEST(OutputFileTest, IsNoFileOfARun) {
   };
   ASSERT_THAT(MakeDirectories(JoinPath(root, "run/x.json"), SystemFiles()),
               IsOk());
-  // The folder is not a run yet.
+  // Accepted, because the folder is not a run yet.
   EXPECT_THAT(check("run/status.json"), IsOk());
   ASSERT_THAT(WriteFileAtomically(JoinPath(root, "run/run.json"), ""), IsOk());
   EXPECT_THAT(check("run/mine.json"), IsOk());

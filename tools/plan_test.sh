@@ -1,6 +1,6 @@
 #!/bin/bash
-# Plans the shipped and some published experiments, and compares the counts with
-# published numbers.
+# Plans the experiments of this repository and some published ones. The numbers
+# of parameters must equal the published ones.
 
 source experiments/testing.sh
 
@@ -12,8 +12,8 @@ count() { # count ARGUMENT...: prints the number of parameters.
   "${plan}" "$@" | awk '$1 == "all" { print $2; exit }'
 }
 
-# Vocabulary sizes of Multi30k. The corpus of the configs is missing and is not
-# read.
+# The corpus of these configs is missing, so the test gives the vocabulary sizes
+# of Multi30k.
 sizes=(--set 'data={placeholder {source_vocabulary: 7853 target_vocabulary: 5893}}')
 expect 'published LSTM' 13,898,501 \
   "$(count --config="${published}/published_lstm.textproto" "${sizes[@]}")"

@@ -119,8 +119,8 @@ std::string TextOf(const Answered& answer) {
   return text;
 }
 
-// Writes a prediction. Returns false if it cannot be written. `what` names the
-// request in messages: "input 3".
+// Prints a prediction. Returns false if it cannot be written. `what` names the
+// request in messages, such as "input 3".
 absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
                             const std::string& what, const Question& question) {
   const absl::StatusOr<Answered> answer = run.Answer(
@@ -134,7 +134,7 @@ absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
   for (const std::string& note : answer->notes) {
     std::fprintf(stderr, "note: %s: %s\n", what.c_str(), note.c_str());
   }
-  // A filled-in text keeps the newlines of its input.
+  // Replaces newlines, which a filled-in text may contain, to print one line.
   const std::string text =
       arguments.json ? absl::StrCat(JsonText(JsonOf(*answer)), "\n")
       : isatty(STDOUT_FILENO) != 0

@@ -81,7 +81,8 @@ fails 'no run' 'contains no run' "${runs}" "${configs}"
 fails 'no metric' "did you mean 'test/bleu'?" "${runs}" --by=test/blue .
 fails 'two folders' 'exactly one FOLDER is required' "${runs}" words right
 
-# On its own data, a run reproduces its numbers. train/loss is from training.
+# On its own data, a run must reproduce its numbers. Excludes train/loss, which
+# was measured during training.
 numbers() { # numbers FILE: prints the metrics and confidence intervals.
   tr '{},' '\n\n\n' <"$1" | grep -E '^"(dev|test|train/mse|train/d2l)|^"mean|^"half'
 }
@@ -97,7 +98,7 @@ expect_in out 'Final numbers' 'test/bleu' '95 %:' 'Run     '
 expect_in out '"set":["search.beam=3","data.phrasebook.test=7"]' '"test/bleu":'
 "${evaluate}" --run=letters --set search.beam=3 >out 2>&1
 expect_in out 'search: has no effect: `language_model` does not search'
-# `evaluate` compares an intervention with the unchanged model.
+# `evaluate` must compare an intervention with the unchanged model.
 "${evaluate}" --run=words --set \
   "intervene={site: '*/attention/context' replace {zeros {}}}" >out 2>&1
 expect_in out 'untouched: ' 'difference: '
@@ -153,7 +154,7 @@ expect 'data that are asked for, of no use, or as they were' '' "$(cat err)"
 fails 'no such file' 'nowhere' "${evaluate}" --run=letters \
   --set data.path=nowhere
 
-# The specialised programs give the same translations and continuations.
+# The specialized programs must give the same translations and continuations.
 printf 'they are watching .\n\ni am sad .\n' >sentences
 expect 'translations' "$("${translate}" --run=words <sentences)" \
   "$("${predict}" --run=words <sentences)"
@@ -173,7 +174,7 @@ expect 'a long line is not cut silently' \
   '2 1 error: line 2: must not be longer than 64 KiB' \
   "${code} $(wc -l <out) $(cat err)"
 
-# Without the corpus, which only examples need.
+# Requests must work without the corpus, which only examples need.
 mv text elsewhere
 expect 'a continuation' \
   "$("${generate}" --run=letters --top_k=1 --length=20 'Line 1' |
@@ -208,7 +209,7 @@ fails 'a number too far away' \
 fails 'no number' "error: input 1: expected a number for each of x; got 'three'" \
   "${predict}" --run=curve three
 
-# A regression predicts from its training points, with all digits.
+# A regression must predict from its training points, with all digits.
 rows() { # rows STEP
   for i in $(seq 40); do
     echo "$((1700000000 + i)),$((1000000 + $1 * i)).125"
@@ -246,7 +247,7 @@ expect 'the class of a text' 1 "$("${predict}" --run=right 'the dogs sleeps' |
   grep -cE '^(good|bad)$')"
 class="$("${predict}" --run=right --json 'the dogs sleeps')"
 expect 'two classes' 2 "$(grep -o '"probability":0\.' <<<"${class}" | wc -l)"
-# On a terminal, a prediction has several lines.
+# On a terminal, a prediction must have several lines.
 python3 - "${predict}" --run=right --example=0 >screen <<'PYTHON'
 import os, pty, subprocess, sys
 master, slave = pty.openpty()
@@ -259,7 +260,7 @@ expect 'the class, all classes, and the right one' 'CLASS
 mv labelled elsewhere
 expect 'a class without the corpus' "${class}" \
   "$("${predict}" --run=right --json 'the dogs sleeps')"
-# Runs of earlier programs did not store their labels.
+# Runs of earlier versions did not store their labels.
 rm right/labels.txt
 fails 'neither labels nor corpus' 'labels.txt' "${predict}" --run=right dogs
 mv elsewhere labelled
@@ -303,7 +304,7 @@ expect 'a caption' 1 "$("${predict}" --run=pictures --example=0 | wc -l)"
 "${predict}" --run=pictures --example=0 --json >out
 expect_in out '"input":"image 0"' '"reference":"'
 
-# A Hugging Face model folder is also a run.
+# A Hugging Face model folder can be used like a run.
 "${embed}" --run="${bert}" <<<'the cat' >vector
 expect 'a vector' "$(cat vector)" "$("${predict}" --run="${bert}" 'the cat')"
 "${predict}" --run="${bert}" --json $'the cat\tan old bird' >out
@@ -342,8 +343,8 @@ fails 'a model that is not theirs' \
   'added: attention.attention.position_encoding' "${export}" --run=filled copy
 fails 'a translator' 'this model cannot be written as a' "${export}" --run=words copy
 
-# The run that a classifier began with is not needed, except by runs of earlier
-# programs.
+# A classifier that began with the weights of a run must not need this run
+# later, unless an earlier version trained it.
 run begun grammaticality --set model.text_classifier.pretrained=filled \
   --set data.grammaticality.train=20
 "${predict}" --run=begun 'the dogs sleeps' >class
@@ -359,7 +360,7 @@ expect 'the tokens of the run' "$(cat class)" \
   "$("${predict}" --run=begun 'the dogs sleeps')"
 mv tokens begun/tokens.textproto
 
-# Trainings can begin with it, too.
+# A training can begin with the folder, too.
 cat >tuned.textproto <<CONFIG
 data { scored_pairs {} path: "pairs.tsv" }
 model {
@@ -415,7 +416,7 @@ wrong 'a broken config' 'folder/config.json:'
 fails_when_full 'an answer' "${predict}" --run=curve 1
 fails 'no run' '--run=DIR must name' "${predict}" 1
 
-# Without --run, programs use the run under runs/ that was trained last.
+# Without --run, programs must use the run under runs/ that was trained last.
 run runs/first nadaraya_watson
 run runs/second nadaraya_watson --set seed=2
 run runs/deeper/third nadaraya_watson --set seed=3

@@ -1,6 +1,6 @@
 // The programs without their main(). A program consists of one of these
 // functions and its plug-ins. All functions return an exit code: 0 for success,
-// 1 if the output could not be written, 2 for wrong input or usage.
+// 1 if the output could not be written, and 2 for wrong input or usage.
 #ifndef TOOLS_PROGRAMS_H_
 #define TOOLS_PROGRAMS_H_
 
@@ -18,8 +18,8 @@
 
 namespace regard {
 
-// Makes a run whose weights are the average over checkpoints of another run, as
-// the command line requests. Returns the exit code of TrainMain().
+// Makes a run whose weights are the average of checkpoints of another run.
+// Returns the exit code of TrainMain().
 int AverageMain(int argc, char** argv, const Plugins& plugins);
 
 int AttendMain(int argc, char** argv, const Plugins& plugins);
@@ -37,16 +37,15 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins);
 int SweepMain(int argc, char** argv, const Plugins& plugins);
 int TranslateMain(int argc, char** argv, const Plugins& plugins);
 
-// Calls Run::Open(), and prints its notes to standard error.
+// Calls Run::Open(), and prints the notes of the run to standard error.
 absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
                             const RunOptions& options = {});
 
-// The default of --run in --help.
+// The text that --help shows as the default of --run.
 inline constexpr char kRunDefault[] = "the latest run under runs/";
 
-// Returns `run` if it is not empty. Otherwise, returns the latest run and
-// prints its name to standard error. Returns an empty string if there is no
-// latest run.
+// Returns `run` if it is not empty. If it is empty, returns the latest run and
+// prints its name to standard error, or returns "" if there is no latest run.
 std::string RunOrLatest(const std::string& run);
 
 // The flags that select a run.
@@ -62,7 +61,7 @@ void AddRunFlags(CommandLine& line, RunFlags* flags,
 // Sets the run to the latest one if no flag was given.
 void UseLatestRun(RunFlags* flags);
 
-// Opens the run of the flags. One of them must be given.
+// Opens the run that the flags select. One of them must be given.
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options = {});
 
@@ -80,11 +79,10 @@ struct InputProgram {
   // The name of a line in the prompt on a terminal. If empty, there is no
   // prompt.
   std::string unit = {};
-  // Whether `add` accepts lines that were cut. Otherwise, such lines are
-  // errors.
+  // Whether `add` accepts lines that were cut. If not, such a line is an error.
   bool takes_cut_lines = false;
   // Processes a line, or keeps it for `flush`. Returns false if the output
-  // cannot be written. An error, complete to print, ends the input.
+  // cannot be written. An error ends the input, and can be printed as it is.
   std::function<absl::StatusOr<bool>(const InputLine& line)> add;
   // Processes the kept lines, and flushes standard output. Returns false if the
   // output cannot be written.
@@ -95,16 +93,16 @@ struct InputProgram {
 
 // Reads lines until one is an error or the output cannot be written. Lines end
 // as in the files that the run reads. Flushes whenever no further line is
-// available, so a caller gets each result before it sends the next line.
-// Returns OK if the output cannot be written, because ExitCode() reports that.
+// available, so that a caller gets each result before it sends the next line.
+// Returns OK if the output cannot be written, because ExitCode() reports this.
 absl::Status ReadInput(const Run& run, const InputProgram& program);
 
-// Returns an error, complete to print, if the config of the run has
-// interventions. `program` does not support them.
+// Returns an error that can be printed as it is, if the config of the run has
+// interventions, which `program` does not support.
 absl::Status RefuseReplaced(const Run& run, absl::string_view program);
 
-// Returns an error, complete to print, if the model of the run does not
-// translate.
+// Returns the translator, or an error that can be printed as it is, if the
+// model of the run does not translate.
 absl::StatusOr<const Translator*> TranslatorOf(const Run& run);
 
 }  // namespace regard

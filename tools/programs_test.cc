@@ -1,5 +1,5 @@
-// Tests that the programs set up their thread as training does, and that they
-// open a run of an earlier program.
+// Tests that programs set up their thread in the same way as training, and that
+// they open a run that an earlier version has trained.
 #include "tools/programs.h"
 
 #include <immintrin.h>
@@ -38,7 +38,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// Returns a product that is denormal, or 0 if denormal numbers are flushed.
+// Returns a product that is a denormal number, or 0 if these are flushed to 0.
 float DenormalProduct() {
   const volatile float a = 1e-30F;
   const volatile float b = 1e-10F;
@@ -74,7 +74,7 @@ TEST(EvaluateProgramTest, FlushesDenormalNumbers) {
   ExpectFlushes(EvaluateMain);
 }
 
-// Fails to open pictures with an I/O error.
+// Makes opening pictures fail with an I/O error.
 class UnreadablePicture : public FileOperations {
   int Open(const std::string& path, int flags) override {
     if (!absl::EndsWith(path, ".png")) {
@@ -120,8 +120,8 @@ TEST(RunTest, ShowsAProbeThePassesThatAnswer) {
   SiteRecorder<float> recorder({"*decoder/attention/weights"});
   const Question question = {.text = "they are watching ."};
   EXPECT_EQ(run.Answer(question, {}, &recorder)->text, "ils regardent .");
-  // Keys are the four source words and <eos>. Passes are the three output words
-  // and <eos>.
+  // The keys are the four source words and <eos>. There is a pass for each of
+  // the three output words and <eos>.
   ASSERT_EQ(recorder.seen().size(), 4);
   for (const auto& seen : recorder.seen()) {
     EXPECT_EQ(seen.shape[3], 5) << seen.site;
@@ -131,7 +131,7 @@ TEST(RunTest, ShowsAProbeThePassesThatAnswer) {
         1e-5)
         << seen.site;
   }
-  // The hook is removed afterwards.
+  // After the call, the hook must be removed.
   EXPECT_EQ(run.Answer(question)->text, "ils regardent .");
   EXPECT_EQ(recorder.seen().size(), 4);
 }
@@ -166,7 +166,7 @@ TEST(RunTest, HasExamplesWithItsData) {
                        HasSubstr("index of an example must be less than")));
 }
 
-// Returns the loss of the examples, computed as the trainer does.
+// Returns the loss of the examples, computed in the same way as the trainer.
 double LossOf(const regard::Run& run, absl::Span<const int64_t> examples,
               std::optional<int64_t> step, GradientSlab<float>* gradients) {
   Model<float>& model = run.task().model();

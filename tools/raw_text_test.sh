@@ -8,7 +8,7 @@ translate="${runfiles}/$2"
 config="${runfiles}/$3"
 compare="${runfiles}/$4"
 
-# Three words out of ten, and their translations.
+# Sentences of three out of ten words, and their translations.
 english=(One Two Cats Dogs see like Birds "don't" hear, find)
 french=(Un Deux Chats Chiens voient aiment Oiseaux "n'ont" ouïe, trouvent)
 for i in $(seq 0 399); do
@@ -20,7 +20,8 @@ head -n 340 all.en >train.en
 head -n 340 all.fr | gzip >train.fr.gz
 tail -n 60 all.en >dev.en
 tail -n 60 all.fr >dev.fr
-# A pair that training skips, and an empty line that evaluation keeps.
+# Adds a pair that training must skip, and an empty line that evaluation must
+# keep.
 echo >>train.en
 printf 'rien\n' | gzip >>train.fr.gz
 printf '\n' >>dev.en
@@ -60,18 +61,20 @@ print(json.load(open("run/environment.json"))["data"]["subwords.model"])')"
 newest="$(find run/checkpoints -name 'step-*' | sort -t- -k2 -n | tail -n 1)"
 expect 'the weights to use' 1 "$(find "${newest}" -name best.safetensors | wc -l)"
 
-# The run's scores are computed from the same translations.
+# Translating again must give the translations from which the run computed its
+# metrics.
 "${translate}" --run=run <dev.en >out 2>err
 expect 'a line for each line' 61 "$(wc -l <out)"
 expect 'exact matches as measured' "$(field test/exact_match)" "$(python3 -c '
 pairs = list(zip(open("out"), open("dev.fr")))
 print(sum(a == b for a, b in pairs) / len(pairs))')"
-# Half of the words begin with a capital letter.
+# About half of the sentences must begin with a capital letter.
 expect 'raw text' 1 "$(("$(grep -cE '^[A-Z].* !$' out)" > 24))"
 paste dev.en out | "${translate}" --run=run --score >scores
 expect 'a score for each pair' 61 "$(wc -l <scores)"
 
-# examples.jsonl has the outputs, and the statistics behind the scores.
+# examples.jsonl must contain the outputs, and the statistics behind the
+# metrics.
 expect 'outputs are kept' "$(cat out)" "$(python3 -c '
 import json
 lines = [json.loads(line) for line in open("run/examples.jsonl")]
@@ -100,7 +103,7 @@ over = [c["over_examples"]["difference"] for c in both["comparisons"]
 print(len(both["config"]), len(over), max(over), len(both["runs"]))')"
 fails_when_full 'a comparison' "${compare}" run run
 
-# Resuming a finished run does not train it again.
+# Resuming a finished run must not train it again.
 before="$(cat run/status.json)"
 results() { # results: lists all but the config, which has paths.
   sed '/<h2>Config</,$d' run/report.html | cat - run/examples.jsonl | sha256sum

@@ -13,13 +13,13 @@ import shutil
 import subprocess
 import sys
 
-# Settings that reduce a minute to seconds.
+# Settings that shorten a training from a minute to seconds.
 _SMALL = [part for setting in (
     "data.phrasebook.train=300", "data.phrasebook.dev=10",
     "data.phrasebook.test=10", "data.phrasebook.test_unseen_pairs=10",
     "training.epochs=1", "model.encoder.hidden=16", "model.decoder.hidden=32",
 ) for part in ("--set", setting)]
-# Such settings for the user's data, by a part of the command.
+# Settings for commands with the user's data, by a part of the command.
 _SMALL_OWN = {
     "mine.tsv": ["training.epochs=1", "model.encoder.hidden=16",
                  "model.decoder.hidden=32"],

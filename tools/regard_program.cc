@@ -32,7 +32,7 @@ struct Program {
   absl::string_view what;
 };
 
-// Programs with one purpose.
+// A group of programs with a common purpose.
 struct Group {
   absl::string_view title;
   absl::Span<const Program> programs;
@@ -75,7 +75,7 @@ constexpr Group kGroups[] = {
     {"Manage runs", kManageRuns},
 };
 
-// Returns null if there is no program of this name.
+// Returns the main function of a program, or null if there is no such program.
 Main FindProgram(absl::string_view name) {
   for (const Group& group : kGroups) {
     for (const Program& program : group.programs) {
@@ -95,9 +95,9 @@ std::vector<std::string> ProgramNames() {
   return names;
 }
 
-// Returns the name of a program at the end of a path: "predict" for
-// "tools/predict" and for "my_lab/train_predict". Other paths give another
-// text.
+// Returns the name of a program at the end of a path, such as "predict" for
+// "tools/predict" and for "my_lab/train_predict". The result for any other path
+// is not the name of a program.
 absl::string_view CalledName(absl::string_view path) {
   return path.substr(path.find_last_of("/_") + 1);
 }

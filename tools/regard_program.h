@@ -1,5 +1,6 @@
-// All programs in one: regard PROGRAM ARGUMENTS... A link to it with the name
-// of a program, such as `predict` or `my_train_predict`, runs that program.
+// All programs in one: regard PROGRAM ARGUMENTS... If a link to it has the name
+// of a program, such as `predict` or `my_train_predict`, the link runs this
+// program.
 #ifndef TOOLS_REGARD_PROGRAM_H_
 #define TOOLS_REGARD_PROGRAM_H_
 
@@ -7,8 +8,8 @@
 
 namespace regard {
 
-// Runs the program that argv[0] names. If it names none, the first argument
-// does, and the program gets the remaining arguments. Returns the exit code.
+// Runs the program that argv[0] names. If argv[0] names none, argv[1] names the
+// program, and the remaining arguments are passed to it. Returns the exit code.
 int RegardMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Tests the binary with all programs, and the script that starts it in a
-# package.
+# Tests the binary that contains all programs, and the script that starts it in
+# a package.
 
 source experiments/testing.sh
 
@@ -17,7 +17,7 @@ Use a model:
 Look inside:
 Manage runs:
 Examples:' "$(grep ':$' help)"
-# Every program in the help exists and accepts its own arguments.
+# Every program in the help must exist and accept its own arguments.
 programs=0
 while read -r program; do
   programs=$((programs + 1))
@@ -29,7 +29,7 @@ done < <(sed -n 's/^  \([a-z]*\)  .*/\1/p' help)
 expect 'number of programs' 17 "${programs}"
 fails 'no program' 'error: a program is required' "${regard}"
 
-# A link with the name of a program.
+# A link with the name of a program must run this program.
 "${regard}" predict --help >help_of
 expect 'the link' "$(<help_of)" "$("${predict}" --help)"
 mkdir a_train
@@ -50,7 +50,7 @@ fails 'a wrong flag' 'error: there is no flag --nonesuch' "${regard}" --nonesuch
 "${regard}" attend --version >version
 expect_in "${citation}" "version: $(sed -n 's/^Regard //p' version)"
 
-# A package whose programs print their level.
+# Makes a package in which each program prints its instruction set level.
 for level in x86-64 x86-64-v3 x86-64-v4; do
   mkdir -p "package/lib/${level}"
   printf '#!/bin/sh\necho %s "$@"\nexit 3\n' "${level}" \
@@ -70,14 +70,14 @@ expect 'a level by hand' 'x86-64 plan' \
 fails 'a wrong level' 'REGARD_ISA=i386: must be x86-64, x86-64-v3 or x86-64-v4' \
   env REGARD_ISA=i386 package/regard plan
 
-# The layout of pip.
+# The layout in which pip installs the package.
 mkdir -p installed/bin installed/lib
 cp -r package/lib installed/lib/regard
 cp package/regard installed/bin
 expect 'installed by pip' "$("${instruction_set}") train two words" \
   "$(installed/bin/regard train 'two words' || true)"
 
-# A package with fewer levels.
+# Removes the highest level from the package.
 rm -r package/lib/x86-64-v4
 printf '#!/bin/sh\necho "${REGARD_ISA:-x86-64-v4}"\n' >package/lib/instruction_set
 expect 'the next lower level' 'x86-64-v3 plan' "$(package/regard plan || true)"

@@ -75,7 +75,7 @@ struct Arguments {
   int threads = 0;
 
   bool arrays() const { return absl::EndsWith(out, ".safetensors"); }
-  // Whether the optimizer step that follows `step` finished ones is observed.
+  // Whether the optimizer step after `step` finished steps is observed.
   bool Watches(int64_t step) const { return step >= from - 1 && step < to; }
 };
 
@@ -117,7 +117,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// Returns the differences between this program and the one that started the
+// Returns the differences between this program and the program that started the
 // run.
 std::string EnvironmentDifferences(const std::string& run) {
   const absl::StatusOr<std::vector<std::string>> differences =
@@ -130,7 +130,7 @@ std::string EnvironmentDifferences(const std::string& run) {
                       absl::StrJoin(*differences, "\n  "));
 }
 
-// Trains a run again, from one of its checkpoints to another.
+// Repeats the training of a run from one of its checkpoints to another.
 class Replay {
  public:
   Replay(const Arguments& arguments, TrainedRun run, std::unique_ptr<Task> task)
@@ -176,7 +176,7 @@ class Replay {
                                        : absl::OkStatus();
     };
     REGARD_RETURN_IF_ERROR(trainer.Run(std::move(hooks)).status());
-    // A run that max_minutes ended has further records of its end.
+    // If max_minutes ended the run, it has further records of its end.
     const bool ended_by_time = run_.config.training().max_minutes() > 0;
     if (!digest_.empty() && (next_ == records_.size() || ended_by_time)) {
       return absl::OkStatus();
@@ -212,7 +212,7 @@ class Replay {
   }
 
  private:
-  // Finds the first and the last step, and what the run recorded in between.
+  // Finds the first and the last step, and the records of the run in between.
   absl::Status Prepare() {
     const SiteShapes sites =
         SitesOf(task_->model(), run_.config.seed(), arguments_.sites);
@@ -261,7 +261,7 @@ class Replay {
     return probes_[shard]->ForUpdate(step);
   }
 
-  // Records the values of an optimizer step.
+  // Stores the observed values of an optimizer step.
   void Keep(int64_t step) {
     StatisticSums sums;
     for (size_t shard = 0; shard < probes_.size(); ++shard) {
@@ -271,7 +271,8 @@ class Replay {
             absl::StrCat("shard-", shard, "/", seen.site);
         const std::string first = absl::StrCat("step-", step, "/");
         std::string name = absl::StrCat(first, of_shard);
-        // The values of a later batch of optimizer.accumulate_batches.
+        // The name exists if the step has several batches
+        // (optimizer.accumulate_batches). Adds the index of the batch.
         for (int i = 1; arrays_.count(name) > 0; ++i) {
           name = absl::StrCat(first, "batch-", i, "/", of_shard);
         }
@@ -341,12 +342,12 @@ class Replay {
   const std::unique_ptr<Task> task_;
   const google::protobuf::RepeatedPtrField<Intervention> no_interventions_;
   google::protobuf::RepeatedPtrField<SiteStatistic> statistics_;
-  // One of each per shard.
+  // One hook of each kind per shard.
   std::vector<std::unique_ptr<SiteRecorder<float>>> recorders_;
   std::vector<std::unique_ptr<ConfiguredProbe<float>>> probes_;
   Checkpoint begin_;
   Checkpoint end_;
-  // Records of the run between the two checkpoints.
+  // Records of the run between its two checkpoints.
   std::vector<MetricsRecord> records_;
   size_t next_ = 0;     // index into the records
   size_t numbers_ = 0;  // number of equal numbers

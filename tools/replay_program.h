@@ -1,5 +1,5 @@
-// Trains a part of a run again. Prints the values at its hook points, and
-// checks that the run repeats.
+// Repeats the training of a part of a run. Prints the values at hook points,
+// and checks that the results are the same.
 #ifndef TOOLS_REPLAY_PROGRAM_H_
 #define TOOLS_REPLAY_PROGRAM_H_
 
@@ -7,8 +7,8 @@
 
 namespace regard {
 
-// Returns an exit code: 0 for success, 1 if the output could not be written, 2
-// for wrong input or a run that does not repeat.
+// Returns an exit code: 0 for success, 1 if the output could not be written,
+// and 2 for wrong input or a run whose results differ.
 int ReplayMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard

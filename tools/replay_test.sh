@@ -1,5 +1,5 @@
 #!/bin/bash
-# Replays a part of a run, and detects a run that is not the same.
+# Replays a part of a run, and detects runs whose results differ.
 
 source experiments/testing.sh
 
@@ -30,7 +30,7 @@ expect 'the latest run' "$(<seen.jsonl)" "$("${replay}" --from=8 --to=9 \
   --site='*/self/*/weights' 2>err)"
 expect_in err 'note: no --run was given; using the latest run, runs/../run'
 
-# Replays to the end, whose digest the run has recorded.
+# Replays the run to its end. The digest must be the recorded one.
 "${replay}" --run=run --from=10 --to=10 --site="${site}" >seen 2>err
 expect_in err "$(digest run | cut -d'"' -f4)"
 expect 'what the run itself had reported' \
@@ -63,8 +63,8 @@ fails 'no run' 'nowhere' \
 fails 'a model from elsewhere' "is a Hugging Face model folder" \
   "${replay}" --run="${runfiles}/$4" --from=8 --to=9 --site='*'
 
-# Each batch of an optimizer step is observed. The data must not have
-# changed.
+# Each batch of an optimizer step must be observed. It is an error if the data
+# have changed.
 printf 'a b\tb a\nc a\ta c\nb c\tc b\nd a\ta d\n' >pairs.tsv
 quietly "${train}" --config="${config}" --run=files \
   --set 'data={pairs {}}' --set data.path=pairs.tsv \
@@ -80,7 +80,7 @@ fails 'other data' \
   'error: data.path has changed since the training of files: its SHA-256 is now ' \
   "${replay}" --run=files --from=2 --to=2 --site=encoder/embedded
 
-# A run with other records, edited by sed, and other weights.
+# Edits a run with sed, so that its records or weights differ from the replay.
 differs() { # differs WHAT PART EDIT
   rm -rf other
   cp -r run other
@@ -104,7 +104,7 @@ sed -i "/weights/s/\"sha256\": \"[0-9a-f]*/\"sha256\": \"${sum}/" \
 fails 'other weights' 'other: error: step 9: the weights encoder.embedding.weight differ' \
   "${replay}" --run=other --from=8 --to=9 --site='*/weights'
 
-# Another metric, and another compiler.
+# The run has another value of a metric, and another compiler.
 sed -i 's/\("step":8.*"train\/loss":\)[0-9.]*/\11/; s/"seconds":[0-9.e-]*/"seconds":1/' \
   run/metrics.jsonl
 sed -i 's/"compiler": ".*"/"compiler": "GCC 4"/' run/environment.json

@@ -30,7 +30,8 @@ namespace regard {
 
 namespace {
 
-// Returns the numbers that the optimizer stores for each parameter element.
+// Returns how many numbers the optimizer stores for each element of a
+// parameter.
 int64_t OptimizerSlabs(const OptimizerConfig& config, const Plugins& plugins) {
   ParameterStore<float> empty;
   empty.Finalize(/*seed=*/0);
@@ -56,10 +57,10 @@ void PlanParameters(const ParameterStore<float>& store,
               (training.ema_decay() > 0 ? 1 : 0));
 }
 
-// A batch to measure.
+// A batch whose memory and work are measured.
 struct MeasuredBatch {
   std::vector<int64_t> examples;
-  // Mean work of an optimizer step, as a multiple of this batch.
+  // Mean work of an optimizer step divided by the work of this batch.
   double per_update = 0;
 };
 
@@ -76,16 +77,16 @@ int64_t Positions(const Model<float>& model,
   return static_cast<int64_t>(examples.size()) * (longest[0] + longest[1]);
 }
 
-// Returns the number of examples of the given length that fit into memory, at
-// most `count`.
+// Returns how many examples with this number of positions fit into the limit of
+// a measured batch, at most `count`.
 int64_t AtMost(int64_t count, int64_t positions) {
   return std::min(
       count, std::max<int64_t>(
                  kMostMeasuredPositions / std::max<int64_t>(positions, 1), 1));
 }
 
-// Returns the largest batch with group_by_length, otherwise a batch of all
-// lengths. Both have at most `affordable` examples.
+// Returns the largest batch if examples are grouped by length, and a batch of
+// all lengths if they are not. It has at most `affordable` examples.
 MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
                           int64_t affordable, ResourcePlan* plan) {
   const Training& training = config.training();
@@ -140,11 +141,12 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
   return chosen;
 }
 
-// Runs the forward and backward pass of one batch, without an optimizer step.
+// Measures the forward and backward pass of one batch, without an optimizer
+// step.
 void MeasureBatch(const Experiment& config, Model<float>& model,
                   ResourcePlan* plan) {
-  // Measures few examples of a large model, and still fewer of long sequences,
-  // so that planning takes seconds.
+  // Uses few examples for a large model, and still fewer for long sequences, so
+  // that planning takes seconds.
   const int64_t affordable = std::max<int64_t>(
       kMostMeasuredElements / std::max<int64_t>(plan->elements, 1), 8);
   const MeasuredBatch batch = ChooseBatch(config, model, affordable, plan);
@@ -228,7 +230,8 @@ std::string Flops(double flops) {
   return absl::StrFormat("%.2f MFLOP", flops / 1e6);
 }
 
-// Returns the layer of "encoder.rnn.0.weight": the text before the last dot.
+// Returns the name of the layer of a parameter, which is the text before the
+// last dot: "encoder.rnn.0" for "encoder.rnn.0.weight".
 std::string LayerOf(const std::string& name) {
   const size_t dot = name.rfind('.');
   return dot == std::string::npos ? "" : name.substr(0, dot);

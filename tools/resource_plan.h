@@ -18,8 +18,8 @@ namespace regard {
 
 class Experiment;
 
-// The maximum number of elements of a model that is measured. Values and
-// gradients then take 2 GiB.
+// The maximum number of elements of a model that is measured. Its values and
+// gradients take 2 GiB.
 inline constexpr int64_t kMostMeasuredElements = int64_t{1} << 28;
 // The maximum number of positions of a measured batch, unless a single example
 // has more.
@@ -38,24 +38,25 @@ struct ResourcePlan {
   // Memory of earlier weights and of moving averages (early_stopping, average
   // and ema_decay).
   int64_t selection_bytes = 0;
-  // Copies of weights, which matrix products of all threads read.
+  // Packed copies of weights for matrix products. All threads share them.
   int64_t packed_bytes = 0;
   // Memory of the forward and backward pass of one shard per thread, for the
   // largest batch. Extrapolated from the measured examples. Absent if the model
-  // is too large.
+  // is too large to measure.
   std::optional<int64_t> activation_bytes;
   // Floating-point operations in the matrix products of a mean optimizer step.
-  // Extrapolated and absent as above.
+  // Extrapolated from the measured examples. Absent if the model is too large
+  // to measure.
   std::optional<double> update_flops;
   int64_t batch_examples = 0;  // examples in the largest batch
   int64_t measured_examples = 0;
   // The number of optimizer steps of the run, if it does not end early. Absent
-  // if the model is too large.
+  // if the model is too large to measure.
   std::optional<int64_t> updates;
 };
 
-// Makes the plan of a valid config, for training on `threads` (at least 1).
-// Errors are about data files, or about fields that do not match them.
+// Makes the plan of a valid config for training on `threads` threads, at least
+// 1. Errors are about data files, or about fields that do not match them.
 absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
                                               int threads,
                                               const Plugins& plugins);

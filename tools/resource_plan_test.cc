@@ -31,8 +31,8 @@ ResourcePlan Plan(const Experiment& config, int threads = 2) {
       .value();
 }
 
-// A model with a GRU of 3 units on each side, no attention, and word embeddings
-// of width 2.
+// A model with a GRU of 3 units on each side, without attention. Word
+// embeddings have width 2.
 Experiment SmallTranslation() {
   return Parse(R"pb(
     num_shards: 2
@@ -100,7 +100,7 @@ TEST(ResourcePlan, CountsTheMomentsOfEachOptimizer) {
 TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_placeholder()->set_pairs(32);
-  // Rows fill whole cache lines, so no array is rounded up.
+  // With these widths, rows fill whole cache lines, so no array is rounded up.
   config.mutable_model()->mutable_encoder()->set_embedding(16);
   config.mutable_model()->mutable_encoder()->set_hidden(16);
   config.mutable_model()->mutable_decoder()->set_embedding(16);
@@ -115,8 +115,8 @@ TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
   EXPECT_EQ(large.measured_examples, 16);
   EXPECT_EQ(largest.measured_examples, 32);
   EXPECT_NEAR(*large.update_flops / *small.update_flops, 6, 0.1);
-  // At least the output has a forward and a backward pass: 2 operations in 3
-  // products, for each of 6 ids in 8 sentences.
+  // The output alone has 3 matrix products in the forward and backward pass,
+  // with 2 operations per element, for each of 6 ids in 8 sentences.
   EXPECT_GT(*small.update_flops, 2 * 3 * 20 * 16 * 6 * 8);
   // The weights of the cells are packed.
   EXPECT_GT(small.packed_bytes, 0);
@@ -178,7 +178,7 @@ TEST(ResourcePlan, CountsTheUpdatesOfDataThatItReads) {
   EXPECT_EQ(Plan(config).updates, 15);
 }
 
-// 16 pairs of 5 and 6 ids. Four pairs have 24 positions.
+// There are 16 pairs of 5 and 6 ids. A batch of four pairs has 24 positions.
 TEST(ResourcePlan, CountsTheUpdatesOfBatchesOfPositions) {
   Experiment config = SmallTranslation();
   Training& training = *config.mutable_training();
@@ -190,8 +190,8 @@ TEST(ResourcePlan, CountsTheUpdatesOfBatchesOfPositions) {
   EXPECT_EQ(plan.measured_examples, 4);
   EXPECT_THAT(ResourcePlanText(plan, config),
               HasSubstr("at batch_tokens: 24\n"));
-  // Batches by batch_size have 8 examples, and need half as many optimizer
-  // steps.
+  // Batches by batch_size have 8 examples, so there are half as many optimizer
+  // steps, with twice the work.
   EXPECT_NEAR(*Plan(SmallTranslation()).update_flops / *plan.update_flops, 2,
               0.01);
   config.mutable_optimizer()->set_accumulate_batches(3);

@@ -1,4 +1,4 @@
-// Statistics of the rows of attention weights, as `inspect --rows` prints them.
+// Formats statistics of the rows of attention weights for `inspect --rows`.
 #ifndef TOOLS_ROW_REPORT_H_
 #define TOOLS_ROW_REPORT_H_
 
@@ -12,7 +12,7 @@
 
 namespace regard {
 
-// Returns a row for each head, with means over its queries.
+// Returns a table with one row for each head: the means over its queries.
 Table RowsTable(absl::Span<const SiteRows> sites, int64_t window);
 
 // Returns the statistics in the format of docs/json.md.

@@ -59,7 +59,7 @@ constexpr Kind kHeadOutputs = {"head_outputs", "Head outputs",
 constexpr Kind kMixers = {"mixers", "State mixers",
                           "transformer { mixer { .. } }"};
 
-// A part of attention that is a single field, not a choice between plug-ins.
+// A part of attention that is a single field, rather than a choice of plug-ins.
 struct Part {
   const char* place;  // place in a config
   const char* formula;
@@ -80,9 +80,9 @@ std::vector<Part> Parts() {
            Latent::descriptor()}};
 }
 
-// Returns the place of a plug-in in a config: a member of the oneof `choice`,
-// or an extension of its `outside`. The first element is its position in the
-// list.
+// Returns where a config selects a plug-in: a member of the oneof `choice`, or
+// an extension of its `outside`. The first element is the position of the
+// plug-in in the list.
 std::pair<int, std::string> PlaceOf(const Message& options,
                                     const OneofDescriptor& choice) {
   std::vector<const FieldDescriptor*> fields;
@@ -116,7 +116,8 @@ std::string Default(const FieldDescriptor& field) {
   return text;
 }
 
-// Adds each option. An option that is a message is replaced by its own options.
+// Adds each option. Replaces an option that is a message by the options within
+// it.
 void AddOptions(const Descriptor& options, const std::string& prefix,
                 Json* list) {
   for (int i = 0; i < options.field_count(); ++i) {
@@ -140,7 +141,8 @@ void AddOptions(const Descriptor& options, const std::string& prefix,
   }
 }
 
-// Returns the number of parameters, or the reason why `widths` allow none.
+// Returns the number of parameters of a score, or the reason why it does not
+// support `widths`.
 Json Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
   ConfigProblems problems;
   info.validate(*info.default_options, widths, problems);
@@ -150,8 +152,8 @@ Json Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
   return store.num_elements();
 }
 
-// Adds an array of the plug-ins of a registry to `json`, in the order of the
-// members of its oneof. The function `add` adds fields that only this kind has.
+// Adds an array of the plug-ins in a registry to `json`, in the order of the
+// members of the oneof. `add` adds fields that only this kind of plug-in has.
 template <typename Config, typename Info, typename Add>
 void AddPlugins(const char* name, const PluginRegistry<Config, Info>& registry,
                 Add add, Json* json) {

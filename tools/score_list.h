@@ -12,11 +12,11 @@
 namespace regard {
 
 // Returns a list of the scores, in the order of the members of Attention.score.
-// Each has its name in a config, its formula, the number of its parameters with
-// default options, and its options with types and defaults. The scores are
-// followed by normalizers, position encodings, score maps, key selections, head
-// outputs and state mixers, with names and formulas. The last entries are parts
-// of attention that are single fields, such as a sink.
+// Each score has its name in a config, its formula, its number of parameters
+// with default options, and its options with types and defaults. Then come
+// normalizers, position encodings, score maps, key selections, head outputs and
+// state mixers, with names and formulas. The last entries are parts of
+// attention that are single fields, such as a sink.
 std::string ListScores(const AttentionRegistry& scorers,
                        const ScoreWidths& widths);
 

@@ -55,8 +55,8 @@ TEST(ScoreListTest, HasALineForEachOtherPlugin) {
   EXPECT_EQ(json["mixers"].size(), scorers.mixers.plugins().size());
   EXPECT_EQ(json["key_selections"][0]["name"], "moba");
   EXPECT_EQ(json["key_selections"][0]["options"][1]["default"], "3");
-  // Normalizers keep the order of the members; they are not sorted by type
-  // name.
+  // Normalizers must keep the order of the members, rather than be sorted by
+  // type name.
   EXPECT_EQ(json["normalizers"][2]["name"], "entmax15");
 }
 

@@ -40,7 +40,7 @@ constexpr char kUsage[] =
 
 int ShowFormula(const AttentionRegistry& scorers, const FormulaScore& formula,
                 ScoreWidths widths) {
-  // The inputs of heads with these widths.
+  // The inputs have the widths of all heads together.
   widths.query_input = widths.heads * widths.query;
   widths.key_input = widths.heads * widths.key;
   const absl::StatusOr<std::string> explained = ExplainFormula(formula, widths);

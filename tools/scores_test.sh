@@ -1,5 +1,5 @@
 #!/bin/bash
-# Lists the scores. Tests output that can and that cannot be written.
+# Lists and checks scores. Tests output that cannot be written.
 
 source experiments/testing.sh
 

@@ -13,8 +13,8 @@ namespace regard {
 
 namespace {
 
-// --help shows `otherwise` as the default of a flag. If that is empty, it shows
-// the default of the field.
+// Adds the flags of beam search. --help shows `otherwise` as the default of a
+// flag, or the default of the field if `otherwise` is empty.
 void AddBeamFlags(CommandLine& line, SearchConfig* search,
                   absl::string_view beam_otherwise,
                   absl::string_view otherwise) {

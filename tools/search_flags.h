@@ -12,7 +12,7 @@ namespace regard {
 
 struct SearchFlags {
   bool sample = false;
-  SearchConfig search = {};  // only the fields that flags set
+  SearchConfig search = {};  // contains only the fields that flags have set
   SamplingConfig sampling = {};
 
   bool any() const {
@@ -25,11 +25,12 @@ struct SearchFlags {
 // --seed.
 void AddSearchFlags(CommandLine& line, SearchFlags* flags);
 
-// Replaces the fields of `search` that flags set, and validates the result.
-// Error messages are complete to print.
+// Replaces the fields of `search` that flags have set, and validates the
+// result. Error messages can be printed as they are.
 absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search);
 
-// Adds all flags but --sample, for programs that sample unless --beam is given.
+// Adds all flags except --sample, for programs that sample unless --beam is
+// given.
 void AddGenerationFlags(CommandLine& line, SearchFlags* flags);
 absl::StatusOr<SearchConfig> GenerationSearch(const SearchFlags& flags);
 

@@ -49,7 +49,7 @@ struct Arguments {
   std::string grid;
   std::vector<std::string> axes;
   std::vector<std::string> overrides;
-  int seeds = 0;  // 0 for the number in the grid
+  int seeds = 0;  // 0 if not given, for the number in the file
   std::string metric;
   bool commands = false;
   SweepOptions sweep = {.jobs = 0};  // 0 for a number that depends on the cores
@@ -115,7 +115,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// Reads the file of the sweep, if there is one, then adds the flags.
+// Reads the file of the sweep if there is one, and adds what the flags
+// describe.
 absl::StatusOr<SweepSource> ReadSource(const Arguments& arguments) {
   SweepSource source;
   Sweep& sweep = source.sweep;
@@ -141,7 +142,7 @@ absl::StatusOr<SweepSource> ReadSource(const Arguments& arguments) {
   return source;
 }
 
-// Writes the report. Prints the result and the paths of the report.
+// Writes the report. Prints the result and the paths of its files.
 absl::Status Report(const SweepSource& source, const SweepOptions& options,
                     const SweepCells& cells, const Plugins& plugins) {
   const Grid grid = GridOf(source.sweep, cells, plugins);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Tests sweeps of a tiny experiment with two values and two seeds, stopped and
-# resumed.
+# Tests sweeps of a tiny experiment with two values and two seeds, which are
+# stopped and resumed.
 
 source experiments/testing.sh
 
@@ -26,19 +26,19 @@ expect_in whole/report.md 'all 4 runs finished' '| learning_rate 0.004 |' \
 expect_in whole/report.html '<figure class="forest">' 'Training took'
 quietly "${regard}" runs whole
 
-# A run of the sweep equals a run of `regard train` with the same settings.
+# A run of the sweep must equal a run of `regard train` with the same settings.
 quietly "${regard}" train "${small[@]}" --run=alone --threads=2 \
   --set training.epochs=4 --set optimizer.learning_rate=.004 --set seed=1
 expect 'digest' "$(digest alone)" \
   "$(digest whole/cells/learning_rate_0.004/seed-1)"
 
-# Nothing is left to train. Standard output contains only the paths.
+# Nothing is left to train. Standard output must contain only the paths.
 sweep "${axis[@]}" --out=whole >out 2>err
 expect 'paths' "$(printf '%s\n' report.html report.md cells.jsonl |
   sed "s|^|whole/|")" "$(<out)"
 expect 'nothing is trained' '' "$(grep -c finished err | grep -v '^0$' || true)"
 
-# Reads the description that the flags gave.
+# Reads the description that the sweep has written from the flags.
 quietly "${regard}" sweep --grid=whole/sweep.textproto --out=whole --collect
 quietly "${regard}" sweep --grid=whole/sweep.textproto --out=again \
   --cells=whole/cells.jsonl
@@ -65,7 +65,7 @@ sweep "${axis[@]}" --out=stopped --replace >log 2>&1
 strip() { sed 's/"core_seconds":[^,]*//' "$1/cells.jsonl"; }
 expect 'results' "$(strip whole)" "$(strip stopped)"
 
-# A run that fails.
+# One of the runs fails.
 code=0
 sweep --axis 'optimizer.learning_rate=.002,1e6' --out=failed \
   --set training.epochs=400 --set training.checkpoint_every=0 \
@@ -93,7 +93,8 @@ fails 'a wrong grid' 'grid.textproto:1:1: error: ' "${regard}" sweep \
 expect 'nothing is written' 'none' "$([[ -e none ]] || echo none)"
 fails_when_full 'paths' sweep "${axis[@]}" --out=whole
 
-# The braces of a message may be omitted. Notes do not change the key of a cell.
+# The braces of a message may be omitted. A note must not change the key of a
+# cell.
 quietly "${regard}" sweep --config="${phrasebook}" --seeds=1 --out=scores \
   --axis model.attention=additive,dot --set training.max_updates=1 \
   --set data.phrasebook.train=50 --set data.phrasebook.dev=5 \

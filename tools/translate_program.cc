@@ -57,12 +57,11 @@ constexpr char kUsage[] =
     "Examples:\n"
     "  translate --run=runs/pairs --beam=5 'they are watching .'\n"
     "  translate --run=runs/a --run=runs/b <sentences.txt";
-// Limits time and memory for any input. Longer sentences are cut.
+// Limits of time and memory for any input. Longer sentences are cut.
 constexpr size_t kMostWords = 500;
 constexpr int kMostLength = 100000;  // maximum of --max_length
 // Maximum number of words and sentence ends that are translated together, if
-// several sentences wait. Threads wait for each other only at the end of such a
-// batch.
+// several sentences wait. Threads wait for each other only after such a batch.
 constexpr size_t kMostWaiting = 16384;
 
 struct Arguments {
@@ -118,8 +117,8 @@ struct Member {
   Forward<float>& forward;
 };
 
-// Returns standard error, as a terminal only if it shows nothing but notes.
-// This requires that the input and the output are not terminals.
+// Returns standard error. It counts as a terminal only if it shows nothing
+// except notes, which requires that input and output are not terminals.
 ProgressOutput ProgressOf(const Arguments& arguments) {
   ProgressOutput output = ProgressToStandardError();
   const bool quiet = arguments.sentences.empty() && !arguments.align &&
@@ -128,7 +127,7 @@ ProgressOutput ProgressOf(const Arguments& arguments) {
   return output;
 }
 
-// Writes translations to standard output, or scores pairs.
+// Writes translations to standard output, or the scores of pairs.
 class Session {
  public:
   Session(std::vector<Member> members, const Arguments& arguments,
@@ -143,8 +142,8 @@ class Session {
             translator_.has_attention()),
         line_(ProgressOf(arguments)) {}
 
-  // Adds a sentence, or scores a pair. A later call may write the translation.
-  // Returns an error if the text is too long for the model.
+  // Adds a sentence, or scores a pair. The translation may be written by a
+  // later call. Returns an error if the text is too long for the model.
   absl::Status Add(absl::string_view text, bool cut);
   // Writes the waiting translations. Returns false if they cannot be written.
   bool Flush();
@@ -152,8 +151,8 @@ class Session {
   void Tell(const std::string& note) {
     line_.Message(absl::StrCat("note: ", note));
   }
-  // Leaves the last state of the progress line on the screen, and prints what
-  // was cut or could not be read.
+  // Leaves the last state of the progress line on the screen, and prints notes
+  // about what was cut or could not be read.
   void Finish();
 
  private:
@@ -184,7 +183,7 @@ class Session {
   std::vector<std::vector<std::string>> waiting_;
   size_t words_waiting_ = 0;  // includes ends of sentences
   int64_t sentences_ = 0;     // number of sentences so far
-  int64_t answered_ = 0;      // sentences that have an output
+  int64_t answered_ = 0;      // sentences whose output was written
   int64_t written_ = 0;       // number of translations
   int64_t at_limit_ = 0;      // translations that reached the limit
   int64_t invalid_ = 0;       // sentences that are not UTF-8
@@ -221,7 +220,7 @@ void Session::Finish() {
           : ""));
 }
 
-// Prints a note if a translation cannot have min_length words.
+// Prints a note if the translation of `words` cannot have min_length words.
 void Session::CheckMinLength(const std::vector<std::string>& words) {
   if (search_.min_length() == 0 || words.empty()) return;
   for (const Member& member : members_) {
@@ -234,7 +233,7 @@ void Session::CheckMinLength(const std::vector<std::string>& words) {
   }
 }
 
-// Scores a pair in a batch of its own.
+// Scores a pair in a separate batch.
 absl::Status Session::Score(absl::string_view text) {
   const std::vector<absl::string_view> sides = absl::StrSplit(text, '\t');
   if (sides.size() == 1 && IsBlankLine(text, /*text_version=*/1)) {
@@ -256,7 +255,7 @@ absl::Status Session::Score(absl::string_view text) {
   }
   ParallelCorpus pair;
   pair.Add(translator_.EncodeSource(source), translator_.EncodeTarget(target));
-  // Both sides include <eos>.
+  // Adds 1, because encoded sides include <eos>.
   if (pair[0].source.size() < source.size() + 1 ||
       pair[0].target.size() < target.size() + 1) {
     const size_t limit = std::max(pair[0].source.size(), pair[0].target.size());
@@ -284,7 +283,7 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
   }
   if (arguments_.score) return Score(text);
   std::vector<std::string> words = TypedSource(text, translator_);
-  // Words beyond the run's cut_tokens have no ids.
+  // Words beyond cut_tokens of the run have no ids.
   const size_t all = words.size();
   const size_t read =
       std::min({all, translator_.EncodeSource(words).size(), kMostWords});
@@ -307,7 +306,7 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
 }
 
 bool Session::Flush() {
-  // An empty sentence has an empty translation.
+  // Skips empty sentences, whose translations are empty.
   std::vector<std::vector<int32_t>> sources;
   for (const auto& words : waiting_) {
     if (!words.empty()) sources.push_back(translator_.EncodeSource(words));
@@ -340,8 +339,8 @@ bool Session::Flush() {
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
 
-// Returns the words of a translation. With --replace_unknown, an unknown word
-// is replaced by the source word with the largest weight. Only source words
+// Returns the words of a translation. With --replace_unknown, replaces an
+// unknown word by the source word with the largest weight. Only source words
 // that the model does not know are candidates, because it would have translated
 // the others. Without a candidate, the word stays <unk>. Source: Luong et al.,
 // "Addressing the rare word problem in neural machine translation", 2015.
@@ -353,7 +352,7 @@ std::vector<std::string> Session::TargetTokens(
   const size_t columns = translation.weights.size() /
                          static_cast<size_t>(translation.num_choices());
   std::vector<size_t> unknown;
-  // Excludes <eos>.
+  // Ignores the weight of <eos>.
   for (size_t j = 0; j < std::min(columns, source.size()); ++j) {
     if (!translator_.source_vocabulary().Contains(source[j])) {
       unknown.push_back(j);
@@ -411,7 +410,7 @@ absl::Status TranslateInput(const Run& run, Session& session) {
             .tell = [&](const std::string& note) { session.Tell(note); }});
 }
 
-// Opens all runs, which must have the same vocabularies, and their models.
+// Opens all runs and their models. The runs must have the same vocabularies.
 absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
                                           const Plugins& plugins,
                                           std::vector<Member>* members) {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains a small run, then translates through pipes, as scripts do.
+# Trains a small run, then translates through pipes, like scripts.
 
 source experiments/testing.sh
 
@@ -12,7 +12,7 @@ quietly "${train}" --config="${config}" --run=run --set data.phrasebook.train=60
   --set data.phrasebook.test_unseen_pairs=10 --set training.epochs=2 \
   --set model.encoder.hidden=16 --set model.decoder.hidden=16
 
-# A thousand lines of all lengths, some of them empty.
+# A thousand lines of up to ten words, some of them empty.
 words=(they are watching . the girl sees a zebra he)
 for i in $(seq 0 999); do
   echo "${words[*]:0:$((i % 11))}"
@@ -25,7 +25,7 @@ expect 'each unknown word is named once' 1 "$(grep -c zebra err)"
 expect 'text cannot spell reserved tokens' \
   "note: sentence 1: the model does not know '<eos>'" "$(cat err)"
 
-# On a terminal, standard error has a progress line, which notes replace.
+# On a terminal, standard error must have a progress line, which notes replace.
 python3 - "${translate}" >screen <<'PYTHON'
 import os, pty, subprocess, sys
 master, slave = pty.openpty()
@@ -50,7 +50,8 @@ expect 'a note in place of the line' 1 "$(grep -c $'\rnote: .*zebra' screen)"
 cmp out watched || failures=$((failures + 1))
 expect 'no progress off a terminal' 0 "$(grep -c 'a second' err)"
 
-# Words of a corpus are written unchanged, but cannot control a terminal.
+# Words of a corpus must be written unchanged to a file, but must not control a
+# terminal.
 printf 'they\t\x1b[31mils\n%.0s' {1..64} >pairs
 quietly "${train}" --config="${config}" --run=red --set training.epochs=30 \
   --set 'data={path: "pairs" pairs { cut_tokens: 2 }}' \
@@ -65,7 +66,7 @@ PYTHON
 expect 'the word on a terminal' '[31mils' "$(head -n 1 screen)"
 expect 'nothing else that it would obey' 0 "$(grep -c $'\x1b' screen)"
 
-# Words beyond the cut_tokens of a run are ignored.
+# Words beyond cut_tokens of the run must be ignored, with a note.
 "${translate}" --run=red 'they they' 'they they they' >/dev/null 2>err
 expect 'more than the model reads' \
   'note: sentence 2 is cut: only the first 2 of 3 words are translated' \
@@ -74,7 +75,7 @@ expect 'more than the model reads' \
 expect 'the same on any threads' "$(sha256sum <out)" "$(
   "${translate}" --run=run --threads=3 <thousand 2>/dev/null | sha256sum)"
 
-# A translation does not depend on the other sentences of its batch.
+# A translation must not depend on the other sentences of its batch.
 for i in $(seq 0 10); do
   sed -n "$((i + 1))p" thousand | "${translate}" --run=run 2>/dev/null
 done >alone
@@ -89,7 +90,8 @@ expect 'arguments as lines' "$(tail -n +2 alone)" \
 expect 'as many lines from a beam' 1000 \
   "$("${translate}" --run=run --beam=3 <thousand 2>/dev/null | wc -l)"
 
-# Ten thousand words in one line, then a normal line without a newline.
+# Translates ten thousand words in one line, then a normal line without a
+# newline.
 {
   printf 'they %.0s' $(seq 10000)
   printf '\nthey are watching .'
@@ -98,18 +100,18 @@ expect 'a long line is one line' 2 "$(wc -l <out)"
 expect 'the line after it' "$(sed -n 5p alone)" "$(tail -n 1 out)"
 expect_in err 'sentence 1 is cut: only the first 500 of 10000 words are translated'
 
-# Input that is not text also gives one line of output.
+# Input that is not text must give one line of output, too.
 printf 'a\0b \xff\xfe\r\n\x1b[31m they\n' | "${translate}" --run=run >out 2>err
 expect 'bytes of any kind' 2 "$(wc -l <out)"
 expect 'no line in, none out' '' "$("${translate}" --run=run </dev/null 2>&1)"
 expect 'typed without spaces' "$(sed -n 5p alone)" \
   "$(echo 'They are  watching.' | "${translate}" --run=run 2>&1)"
 
-# A translation is written before the next sentence arrives.
+# A translation must be written before the next sentence arrives.
 expect 'an answer without waiting for more' "$(sed -n 5p alone)" \
   "$(first_answer 'they are watching .' "${translate}" --run=run)"
 
-# Options of the search.
+# Tests the options of the search.
 expect 'a beam of the config' "$("${translate}" --run=run --beam=3 \
   'they are watching .' 2>/dev/null)" "$("${translate}" --run=run --beam=3 \
   --length_penalty=1 --max_length=20 'they are watching .' 2>/dev/null)"
@@ -123,7 +125,8 @@ expect 'their scores are sorted' "$(sed -n 1,3p out | sed 's/.*||| //')" \
 expect 'at least seven words' 1 "$(("$("${translate}" --run=run --min_length=7 \
   'they are watching .' 2>err | wc -w)" >= 7))"
 expect 'room for seven words' '' "$(cat err)"
-# The limits are 2 * 5 + 10 ids, and 2 * 3 + 10.
+# The limits are 2 * 5 + 10 ids for the first sentence, and 2 * 3 + 10 for the
+# third.
 printf 'they are watching .\n\nthey are\n' |
   "${translate}" --run=run --min_length=19 >out 2>err
 expect 'no room for nineteen words' 'note: sentence 3: its translation has at '\
@@ -140,7 +143,7 @@ done | sort -u | wc -l)"
 expect 'a sample of the likeliest word is greedy' "$(sed -n 5p alone)" \
   "$(sample --top_k=1 'they are watching .')"
 
-# The scores of given pairs equal the scores that the search has printed.
+# The scores of given pairs must equal the scores that the search has printed.
 "${translate}" --run=run --beam=3 --n_best=3 --length_penalty=0 \
   'they are watching .' >found 2>/dev/null
 sed 's/^0 ||| \(.*\) ||| .*/they are watching .\t\1/' found |
@@ -151,7 +154,7 @@ expect 'scores with all digits' '3 3' "$(grep -cE '[0-9]{8}' out) $(
 expect 'the scores of a search' 3 "$(paste -d ' ' out \
   <(sed 's/.*||| //' found) | awk '($1 - $2) ^ 2 < 1e-6' | wc -l)"
 
-# An ensemble of a run with itself gives the translations of the run.
+# An ensemble of a run with itself must give the translations of the run.
 expect 'an ensemble' "$(cat alone)" \
   "$(head -n 11 thousand | "${translate}" --run=run --run=run 2>/dev/null)"
 expect 'no word of the training was unknown' \

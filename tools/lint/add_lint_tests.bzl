@@ -27,8 +27,8 @@ def add_lint_tests(name = "lint_test"):
     package = native.package_name()
     top = package.partition("/")[0]
 
-    # The root contains Bazel's symbolic links, so it is not searched
-    # recursively.
+    # Does not search the root recursively, because it contains Bazel's symbolic
+    # links.
     folders = _FOLDERS if package else [""]
     lint_facts(
         name = _FACTS,

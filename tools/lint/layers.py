@@ -1,14 +1,14 @@
 """Checks that dependencies between the layers only point downwards."""
 
-# Lowest first. A package may only use its own layer and earlier layers.
+# Layers, lowest first. A package may only use its own layer and lower layers.
 _LAYERS = ("third_party", "files", "options", "autodiff", "nn", "optimization",
            "evaluation", "data", "attention", "seq2seq", "language", "vision",
            "pretrained", "experiments")
-# Above all layers. Only configs and docs may use tools.
+# Directories above all layers. Only configs and docs may use tools.
 _LEAVES = ("tools", "configs", "docs")
 _ORDER = _LAYERS + _LEAVES
-# Subdirectories of a directory, lowest first. Each may use earlier ones, and
-# the package of the directory itself, which may depend on all of them.
+# Subdirectories of a directory, lowest first. A subdirectory may use lower
+# ones, and the package of the directory itself, which may use all of them.
 _ROOMS = {
     "files": ("tensorboard",),
     "autodiff": ("kernels", "ops", "recurrent"),

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-# Bazel starts the test under another path.
+# Required, because Bazel starts the test under another path.
 sys.path.insert(0, "tools/lint")
 import includes  # pylint: disable=wrong-import-position
 import layers  # pylint: disable=wrong-import-position
@@ -63,14 +63,15 @@ def check_cpplint(files):
 
 
 def check_build_files(files):
-    # Files for other repositories use the built-in rules of Bazel 4.2.3.
+    # Files for other repositories use the built-in rules of Bazel 4.2.3, so
+    # they get no lint warnings.
     outside = _with_suffix(files, ".BUILD")
     ours = [file for file in _with_suffix(
         files, "BUILD", ".bzl", "WORKSPACE") if file not in outside]
     if _has(_BUILDIFIER, "layout of BUILD files"):
         for sources, lint in (
             (outside, []),
-            # sh_test is built in as well.
+            # sh_test is also a built-in rule.
             (ours, ["-lint=warn",
                     "-warnings=-native-sh-test,-native-sh-binary"])):
             if sources:

@@ -26,7 +26,8 @@ def _lint_facts_aspect_impl(target, ctx):
     if ctx.rule.kind == "proto_library":
         granted = [path[:-len(".proto")] + ".pb.h" for path in sources]
     elif not headers and not sources:
-        # A library without sources, or a cc_proto_library, passes on its deps.
+        # A library without files, such as a cc_proto_library, passes on the
+        # headers of its deps.
         granted = [path for dep in deps for path in dep[_LintFactsInfo].headers]
     return [_LintFactsInfo(
         headers = granted,

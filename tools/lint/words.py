@@ -27,7 +27,7 @@ import sys
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.realpath(__file__))))
 _LIST = "tools/lint/words.txt"
-# Its examples are wrong on purpose.
+# This test contains wrong examples on purpose.
 _EXEMPT = "tools/lint/words_test.py"
 _HEADER = """\
 # Hits of tools/lint/words.py: file, habit, count. The counts may only shrink.
@@ -59,8 +59,8 @@ _HASH_TOKEN = re.compile(r'''
   | "(?P<string>(?:\\.|[^"\\\n])*)"
   | '(?P<single>(?:\\.|[^'\\\n])*)'
 ''', re.VERBOSE | re.DOTALL)
-# Shell quotes may be nested, and texts may be unquoted. Only quotes within a
-# line are read.
+# In shell scripts, quotes may be nested, and texts may be unquoted. Only quotes
+# within a line are read.
 _SHELL_TOKEN = re.compile(r"""
     (?:(?<=\s)|^)\#(?P<comment>[^\n]*)
   | "(?P<string>(?:\\.|[^"\\\n])*)"

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Compares all kinds of folders with a Python that has transformers 4 or 5.
-# Writes random models and reads them back.
+# Compares all kinds of model folders with a Python that has transformers 4 or
+# 5. Writes random models and reads them back.
 #
 #   tools/bazel build //tools:{caption,embed,evaluate,export,generate,predict} \
 #     //tools/parity:print_ids
 #   tools/parity/check_folders.sh [PYTHON] [GPT2_TOKENIZER]
 #
 # Exits with 1 if a check fails. See check_byte_pairs.py for GPT2_TOKENIZER.
-# Without it, the tokenizer of a random model is read.
+# Without it, uses the tokenizer of a random model.
 set -euo pipefail
 
 python="${1:-python3}"

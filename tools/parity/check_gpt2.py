@@ -30,7 +30,7 @@ PROMPTS = 50
 PROMPT_TOKENS = 12
 NEW_TOKENS = 20
 BEAMS = {"early_stopping": False, "length_penalty": 0.0}
-# Our flags, and the equivalent arguments of generate().
+# Flags of Regard, and the equivalent arguments of generate().
 SEARCHES = {
     "--top_k=1": {},
     "--beam=1 --repetition_penalty=1.3 --no_repeat_ngram=2": {

@@ -115,7 +115,7 @@ def main():
         for i in range(IMAGES):
             side = int(source.integers(20, 90))
             shape = (side, side, 3)
-            # Smooth images with noise.
+            # Makes smooth images with noise.
             coarse = Image.fromarray(
                 source.integers(0, 256, (5, 4, 3), dtype=numpy.uint8))
             image = numpy.asarray(coarse.resize(shape[1::-1]), dtype=int)

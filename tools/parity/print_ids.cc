@@ -1,6 +1,6 @@
-// Prints the ids of each text of standard input, separated by spaces, with the
-// tokenizer of a folder. Texts end with NUL. check_wordpiece.py and
-// check_byte_pairs.py use this program.
+// Tokenizes texts with the tokenizer of a folder, and prints the ids of each
+// text, separated by spaces. Reads the texts from standard input, each ended by
+// NUL. check_wordpiece.py and check_byte_pairs.py use this program.
 //
 //   print_ids wordpiece|byte_pairs FOLDER
 #include <cstdint>

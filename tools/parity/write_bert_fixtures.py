@@ -227,7 +227,7 @@ def add_renamed(fixture, module):
 
 def batch():
     lengths = torch.tensor([5, 2, 4])
-    # Token 0, the padding, would have no gradient in transformers.
+    # Omits token 0, the padding, which has no gradient in transformers.
     return {
         "input_ids": torch.randint(1, 11, (3, 5)),
         "token_type_ids": torch.tensor(
@@ -303,7 +303,8 @@ def save(kind, folder, longest, **more):
         max_position_embeddings=32, **more))
     spread(module)
     with torch.no_grad():
-        # Otherwise, the embeddings of all sentences would be nearly equal.
+        # With larger biases, the embeddings of all sentences would be nearly
+        # equal.
         for parameter in module.parameters():
             if parameter.dim() == 1:
                 parameter.mul_(0.2)
@@ -336,7 +337,8 @@ def classifier(folder):
         chosen = torch.randint(len(WORDS), (length,), generator=generator)
         return " ".join(WORDS[i] for i in chosen)
 
-    # The lengths of both texts, from short texts to pairs that are truncated.
+    # Pairs of texts with all lengths, from short ones to pairs that are
+    # truncated.
     pairs = [(text(1 + i % 7), text(1 + i * 3 % 11)) for i in range(18)]
     pairs += [(text(20), text(3)), (text(12), text(12))]
     labels = torch.arange(20) * 7 % 3

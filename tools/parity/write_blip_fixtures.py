@@ -153,7 +153,7 @@ def blip_case(vision, text):
     add_decoder(fixture, "decoder.", module.text_decoder)
     module.float()
     with torch.no_grad():
-        # Ends sentences after some words.
+        # Makes the end probable, so that sentences end after some words.
         module.text_decoder.cls.predictions.decoder.bias[SEP] += END
     fixture.add("end", END)
     images = torch.randn(6, 3, size, size)
@@ -172,7 +172,8 @@ def blip_case(vision, text):
 END = 2.5
 SHORTEST, LONGEST = 3, 14
 
-# Seeds that give sentences of several words and lengths.
+# Models with seeds for which sentences have several words and different
+# lengths.
 CASES = {
     # Three patches per side. The decoder is narrower than the encoder.
     "blip": (

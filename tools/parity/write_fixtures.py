@@ -486,7 +486,8 @@ def head_output(kind):
         shapes["head_output"] = (6, 6)
     elif kind == "differential":
         shapes["head_output.lambda"] = (2, 6)
-    # Large scores would show PyTorch's rounding.
+    # Reduces the weights, because large scores would make PyTorch's rounding
+    # visible.
     parameters = {
         name + ".weight": (torch.randn(shape) / 2).requires_grad_()
         for name, shape in shapes.items()}

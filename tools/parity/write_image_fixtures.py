@@ -26,7 +26,8 @@ import zlib
 
 from PIL import Image, ImageOps
 
-# Passes of Adam7: first row and column, and the steps between them.
+# Passes of Adam7: the first row and column, and the distances between rows and
+# between columns.
 PASSES = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2),
           (0, 1, 2, 2), (1, 0, 2, 1)]
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -87,7 +88,7 @@ def png(rng, color, depth, interlaced):
             if not samples:
                 continue
             line = packed_row(samples, depth)
-            # Filters 0 and 1 (none and left) of PNG.
+            # Chooses filter 0 (none) or 1 (left) of PNG.
             kind = rng.randrange(2)
             step = max(1, channels * depth // 8)
             before = bytes(step) + line

@@ -19,7 +19,7 @@ from write_fixtures import Fixture, project
 from write_transformer_fixtures import add, add_attention, add_linear
 
 WIDTH, HEADS = 6, 2
-# int(6 * 0.9) = 5 hidden units.
+# Gives int(6 * 0.9) = 5 hidden units.
 MLP_RATIO = 0.9
 
 

@@ -11,8 +11,8 @@
 
 namespace regard {
 
-// Makes the workload. If the kind is "attention", a step has a backward pass
-// from fixed gradients of the contexts.
+// Makes the workload. If the kind is "attention", a step includes a backward
+// pass from fixed gradients of the contexts.
 std::unique_ptr<TimedWork> MakeAttentionWork(const WorkOptions& options);
 
 }  // namespace regard

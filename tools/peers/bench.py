@@ -106,7 +106,7 @@ def _report(options, measured, peak, exponents, problems):
 def main():
     options = _options()
     if options.busy:
-        # The ratios of a busy machine are not compared with targets.
+        # Does not compare ratios with targets on a busy machine.
         no_targets = {field.name: field.default
                       for field in dataclasses.fields(works.Work)
                       if field.name in works.TARGETS}
@@ -119,7 +119,8 @@ def main():
     measured, exponents, problems = [], [], []
     peak = {1: 0, 2: 0}
     for work in chosen:
-        # Another process may hide the peak of a core for a moment.
+        # Measures the peak several times, because another process may slow down
+        # a core for a moment.
         for threads, rate in _peak(options.fma_peak).items():
             peak[threads] = max(peak[threads], rate)
         measured.append((work, measure.measure(work, options, problems)))

@@ -42,7 +42,8 @@ def _peak_kibibytes():
 
 def serve(step, check):
     """Answers commands. `step(count)` runs steps; `check()` returns numbers."""
-    # Libraries may print. Only answers go to the pipe.
+    # Only answers may go to the pipe, because libraries print to standard
+    # output.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:

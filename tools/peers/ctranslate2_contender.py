@@ -49,8 +49,7 @@ def _translate(work, folder):
         for _ in range(count):
             found = translator.translate_batch(
                 source, max_batch_size=part, beam_size=work.beam,
-                # All translations have one length, so scores are log
-                # probabilities.
+                # Without a length penalty, a score is a log probability.
                 length_penalty=0, max_decoding_length=work.target_time,
                 return_scores=True)
         return found
@@ -69,7 +68,7 @@ def _continue(work, folder):
             found = generator.generate_batch(
                 prompts, max_batch_size=part, beam_size=1, sampling_topk=1,
                 min_length=work.target_time, max_length=work.target_time,
-                # An id that is never the most probable one.
+                # Never the most probable id, so that no text ends early.
                 end_token=step_data.tokens([work.target_vocabulary - 1])[0],
                 include_prompt_in_result=False)
         return [result.sequences_ids[0] for result in found]
@@ -106,7 +105,7 @@ def main():
     run = {works.EMBEDDING: _embed, works.CONTINUATION: _continue}.get(
         work.kind, _translate)
     with tempfile.TemporaryDirectory() as folder:
-        # In a separate process, whose memory does not count.
+        # Converts in a separate process, so that its memory is not measured.
         subprocess.run(
             [sys.executable, pathlib.Path(__file__).with_name(
                 "ctranslate2_models.py"), f"--path={folder}", *sys.argv[1:]],

@@ -1,8 +1,8 @@
-// Prints a Markdown table of training times per target token on one thread.
-// Compares a Transformer with a recurrent encoder-decoder with attention that
+// Prints a Markdown table of training times per target token on one thread. It
+// compares a Transformer with a recurrent encoder-decoder with attention that
 // has the same number of parameters. The two models come from
-// //configs/ablations/transformer:transformer_recurrent, and the batch from the
-// phrasebook.
+// //configs/ablations/transformer:transformer_recurrent, and the batch comes
+// from the phrasebook.
 //
 //   equal_parameters [ROUNDS]
 #include <cmath>
@@ -50,7 +50,7 @@ constexpr TimedModel kModels[] = {
      " encoder { embedding: 56 hidden: 40 bidirectional: true }"
      " decoder { embedding: 56 hidden: 72 initial_state: PROJECTED }"}};
 
-// Makes a batch, with the vocabularies of all sentences.
+// Returns the sentences as one batch, with their vocabularies.
 SentenceData Batch(const std::vector<SentencePair>& pairs) {
   TokenizedCorpus all;
   for (const SentencePair& pair : pairs) all.Add(pair.source, pair.target);

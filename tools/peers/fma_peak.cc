@@ -1,5 +1,5 @@
-// Measures the peak of fused multiply-adds in float, the 100 % of the
-// benchmark. Prints the GFLOP/s of one thread and of two threads at once.
+// Measures the peak rate of fused multiply-adds in float, which is 100 % in the
+// benchmark. Prints the GFLOP/s of one thread, and of two threads at once.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// As wide as the registers of the target. On narrower targets, the compiler
+// Has the width of the target's registers. For narrower registers, the compiler
 // splits it.
 #ifdef __AVX512F__
 constexpr int kLanes = 16;
@@ -16,14 +16,14 @@ constexpr int kLanes = 8;
 #endif
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
 
-// Enough independent sums to hide the latency of an addition.
+// The number of independent sums. Enough to hide the latency of an addition.
 constexpr int kSums = 12;
 constexpr int kRounds = 4000000;
 
-// An empty instruction that uses a sum, so that the compiler cannot remove it.
+// Claims to use a sum, so that the compiler cannot remove its computation.
 #define KEEP(x) asm volatile("" : "+v"(x))
 
-// Returns the seconds of kRounds rounds.
+// Returns the seconds that kRounds rounds take.
 double Spend() {
   Lanes sums[kSums] = {};
   Lanes factor = {};

@@ -32,14 +32,14 @@ TransformerConfig Gpt2Of(const WorkOptions& options) {
   positions.set_longest(1024);
   config.set_scale_embedding(false);
   config.set_tied_embeddings(TransformerConfig::TARGET_OUTPUT);
-  // With GPT-2's own initial values, the most probable id always repeats the
-  // last one, because the residual is little more than its embedding.
+  // With the initial values of GPT-2, the most probable id would always repeat
+  // the last one, because the residual is little more than its embedding.
   config.mutable_initialization()->set_embedding_deviation(0.02);
   return config;
 }
 
-// Maximum number of ids that are read at once: enough for fast products, few
-// enough for little memory.
+// Maximum number of ids that are read at once. Enough for fast products, and
+// few enough to need little memory.
 constexpr int64_t kMostAtOnce = 256;
 
 class Gpt2Work : public TimedWork {
@@ -105,7 +105,8 @@ class Gpt2Work : public TimedWork {
     return read_;
   }
 
-  // Reads ids [rows, n]. If the text `ends`, appends the most probable id.
+  // Reads ids [rows, n]. If `ends`, they are the end of the prompts, so appends
+  // the most probable id to each.
   void Advance(DecoderCache<float>& cache, absl::Span<const int32_t> ids,
                bool ends) {
     const Tape<float>::Mark mark = tape_.Save();

@@ -2,7 +2,8 @@
 
 import contender
 
-# XLA makes its thread pool on import, with as many threads as cores.
+# Pins the process before importing JAX, because XLA then makes a thread pool
+# with as many threads as cores.
 ARGUMENTS = contender.parse_arguments()
 contender.pin(ARGUMENTS.threads)
 
@@ -66,8 +67,8 @@ def _train(work, loss, weights, data):
 
 
 def _differentiate(work, loss, weights, data):
-    # Inputs have gradients as well. The fixed output gradient comes last and
-    # has none.
+    # Computes gradients of the inputs, too, but not of the fixed output
+    # gradient, which is the last of `data`.
     inputs = tuple(range(len(data)))
     function = jax.jit(jax.value_and_grad(loss, argnums=inputs))
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 
-// nanoGPT's model for CPUs: no biases, and an output that is tied to the
+// The model of nanoGPT for CPUs, without biases. The output is tied to the
 // embedding.
 LanguageModelConfig ModelOf(const WorkOptions& options) {
   LanguageModelConfig config;
@@ -49,7 +49,7 @@ LanguageModelConfig ModelOf(const WorkOptions& options) {
   return config;
 }
 
-// Returns character i of the vocabulary, which is in this order.
+// Returns the character with this id. Ids are in the order of the characters.
 char CharacterOf(int32_t id) { return static_cast<char>('!' + id); }
 
 std::string Alphabet(const WorkOptions& options) {
@@ -104,7 +104,8 @@ std::unique_ptr<Model<float>> MakeTextModel(const WorkOptions& options) {
                                    options.target_vocabulary)) {
     text.train.push_back(CharacterOf(id));
   }
-  // Nothing is evaluated. The text contains all characters of the vocabulary.
+  // Never evaluated. Contains all characters, so that the vocabulary is
+  // complete.
   text.dev = Alphabet(options);
   ModelOptions training;
   training.seed = kSeed;

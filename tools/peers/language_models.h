@@ -1,4 +1,4 @@
-// The workloads of nanoGPT's language model: training and generation.
+// The workloads of nanoGPT's language model, which are training and generation.
 #ifndef TOOLS_PEERS_LANGUAGE_MODELS_H_
 #define TOOLS_PEERS_LANGUAGE_MODELS_H_
 

@@ -57,8 +57,8 @@ std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {
       ModelOptions{.loss = {}, .seed = 1});
 }
 
-// Products and sums of 8 numbers in a chain, forward and backward. Measures the
-// overhead of the tape, because there is almost nothing to compute.
+// A chain of products and sums of 8 numbers, with its backward pass. Measures
+// the overhead of the tape, because there is almost nothing to compute.
 class OverheadWork : public TimedWork {
  public:
   explicit OverheadWork(int64_t operations) : operations_(operations) {}
@@ -115,7 +115,7 @@ BertConfig BertOf(const WorkOptions& options) {
   return config;
 }
 
-// Sentence embeddings by a BERT, as //tools:embed computes them, for a batch of
+// Computes sentence embeddings by a BERT, like //tools:embed, for a batch of
 // sentences of one length, given as ids. Check() returns the embedding of the
 // last sentence.
 class EmbeddingWork : public TimedWork {

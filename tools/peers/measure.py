@@ -8,7 +8,8 @@ import time
 
 import processes
 
-# Maximum difference between the numbers of a step, relative or absolute.
+# Maximum relative or absolute difference between the numbers of a step in two
+# frameworks.
 _TOLERANCE = 1e-4
 _PAUSE = 0.05  # seconds in which spinning threads go to sleep
 
@@ -22,8 +23,8 @@ class Result:
     kibibytes: int
     first_guess: float  # seconds per step, before the rounds
     allocations: int = -1  # heap allocations of a warm step; only for Regard
-    # GB/s of reading memory around each round, with as many threads. Only for
-    # workloads that read all of their weights.
+    # The rate of reading memory in GB/s around each round, with as many
+    # threads. Only for workloads that read all of their weights.
     readable: list = dataclasses.field(default_factory=list)
 
     def median(self):
@@ -108,7 +109,7 @@ def measure(work, options, problems):
                 of_form = [pair for pair in pairs if pair[1].entry.form == form]
                 kept += [pair for pair in of_form[:1] if pair not in kept]
             chosen += kept
-            # Programs that are no longer timed are closed to free their memory.
+            # Closes programs that are no longer timed, to free their memory.
             for pair in pairs:
                 if pair not in kept:
                     pair[0].close()

@@ -70,7 +70,7 @@ def main():
         contender.serve(search_step, lambda: search().flatten().tolist())
         return
     given = _given(work)
-    # An exported model without masks does not have this input.
+    # Omits the masks if the exported model has no such input.
     fed = {entry.name: given[entry.name] for entry in session.get_inputs()}
 
     def step(count):

@@ -25,7 +25,7 @@ namespace regard {
 
 namespace {
 
-// The loss is a sum over examples of fixed inputs.
+// A model whose loss is a sum over examples of fixed inputs.
 class FixedInputModel : public Model<float> {
  public:
   explicit FixedInputModel(int64_t batch) : batch_(batch) {}
@@ -42,7 +42,7 @@ class FixedInputModel : public Model<float> {
   }
 
  protected:
-  // Returns the rows of consecutive examples, each of shape `shape`.
+  // Returns the rows of consecutive examples. Each example has `size` elements.
   static absl::Span<const float> Rows(const std::vector<float>& all,
                                       absl::Span<const int64_t> examples,
                                       int64_t size) {

@@ -23,7 +23,8 @@ class Entry:
     engine: str
     form: str
     threads: int
-    # Whether oneMKL is told that the processor is Intel's; see mkl_vendor.c.
+    # Whether oneMKL must assume that the processor is Intel's; see
+    # mkl_vendor.c.
     as_intel: bool = False
 
     def __str__(self):
@@ -91,8 +92,8 @@ class Contender:
     def __init__(self, entry, work, weights, options):
         self.entry = entry
         folder = options.folder
-        # The part of the answer to "run" that counts: seconds, or processor
-        # time.
+        # The element of the answer to "run" that is used: the elapsed seconds,
+        # or the processor time.
         self._clock = 1 if options.busy else 0
         self.log = folder / f"{work.name}.{entry}.log".replace(" ", "_")
         if entry.engine == "regard":

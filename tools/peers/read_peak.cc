@@ -1,10 +1,11 @@
-// Measures the bandwidth of reading memory, the 100 % of workloads that read
+// Measures the bandwidth of reading memory. It is 100 % for workloads that read
 // all of their weights for little arithmetic. For each line of its input,
-// prints GB/s for one thread and for two threads at once. A measurement takes
-// some tenths of a second, as a workload does, so both share the machine with
-// the same neighbours. In a virtual machine, the bandwidth of two seconds can
-// differ by a factor of 1.5. So the benchmark measures before and after each
-// workload.
+// prints the GB/s of one thread, and of two threads at once.
+//
+// In a virtual machine, the bandwidth of two seconds can differ by a factor of
+// 1.5, because other machines use the same memory. Therefore, the benchmark
+// measures before and after each workload, for some tenths of a second, as long
+// as a workload takes.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -20,15 +21,15 @@ namespace {
 
 typedef uint64_t Lanes __attribute__((vector_size(64)));
 
-// Much larger than any cache.
+// Size of the memory, which is much larger than any cache.
 constexpr int64_t kBytes = int64_t{1} << 30;
 constexpr int64_t kHugePage = int64_t{1} << 21;
 constexpr int kRepeats = 4;
-// Distance between the parts of two threads. Without it, both might read from
-// the same bank of memory.
+// Distance between the parts of two threads. Without it, the threads might read
+// from the same bank of memory.
 constexpr int64_t kOffset = int64_t{1} << 20;
 
-// Returns the seconds to read `bytes` from `data`.
+// Returns the seconds that reading `bytes` bytes from `data` takes.
 double Spend(const char* data, int64_t bytes) {
   constexpr int kSums = 8;
   Lanes sums[kSums] = {};

@@ -1,4 +1,4 @@
-// Regard's side of the benchmark. Runs steps of one workload on command.
+// Regard's program in the benchmark. Runs steps of one workload on command.
 //
 // Commands are read from standard input, one per line. Answers are written to
 // standard output:
@@ -46,7 +46,7 @@ void Pin(int threads) {
   for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&kept) < threads; ++cpu) {
     if (CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &kept);
   }
-  // If this fails, the measurement is only noisier.
+  // Ignores failures, which only make the measurement noisier.
   sched_setaffinity(0, sizeof(kept), &kept);
 }
 

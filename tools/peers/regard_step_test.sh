@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every kind of work answers every command, at the smallest sizes.
+# Every kind of workload must answer every command, at the smallest sizes.
 set -euo pipefail
 program="$1"
 shapes=(--batch=4 --source_time=3 --target_time=3 --embedding=4 --hidden=8

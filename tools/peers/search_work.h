@@ -1,5 +1,5 @@
-// The workload of searching with a model. Each thread searches for a part of
-// the sources.
+// The workload of searching with a model. Each thread searches for some of the
+// sources.
 #ifndef TOOLS_PEERS_SEARCH_WORK_H_
 #define TOOLS_PEERS_SEARCH_WORK_H_
 

@@ -17,7 +17,7 @@ uint64_t SplitMix(uint64_t stream, int64_t i) {
   return z ^ (z >> 31);
 }
 
-// Returns element i of a stream of words, without the reserved ones.
+// Returns element i of a stream of words. Reserved ids do not occur.
 int32_t Word(uint64_t stream, int64_t i, int64_t vocabulary) {
   const auto words = static_cast<uint64_t>(vocabulary - Vocabulary::kReserved);
   return static_cast<int32_t>(SplitMix(stream, i) % words) +

@@ -1,4 +1,4 @@
-// The data of a workload, with the same numbers as step_data.py.
+// The data of a workload. step_data.py generates the same numbers.
 #ifndef TOOLS_PEERS_STEP_DATA_H_
 #define TOOLS_PEERS_STEP_DATA_H_
 
@@ -9,7 +9,7 @@
 
 namespace regard {
 
-// Returns `count` floats in [-1/2, 1/2), on a grid of 2^-24.
+// Returns `count` floats in [-1/2, 1/2) that are multiples of 2^-24.
 std::vector<float> UniformData(uint64_t stream, int64_t count);
 
 // Two sentences as ids. Each ends with <eos>.
@@ -18,14 +18,14 @@ struct SentenceIds {
   std::vector<int32_t> target;
 };
 
-// Returns sentences of full length, unless the workload is ragged.
+// Returns sentences of full length, or of different lengths if the workload is
+// ragged.
 std::vector<SentenceIds> PairData(const WorkOptions& options);
 
-// Returns `count` ids of a text, 0 <= id < vocabulary.
+// Returns a text of `count` ids with 0 <= id < vocabulary.
 std::vector<int32_t> TextData(int64_t count, int64_t vocabulary);
 
-// Returns the bytes of `batch` images, each [channels, source_time,
-// source_time].
+// Returns `batch` images of bytes, each [channels, source_time, source_time].
 std::vector<uint8_t> ImageData(const WorkOptions& options);
 
 }  // namespace regard

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 _EPSILON = 1e-5
 
-# Names in Regard and in transformers.
+# Names of the parts in Regard, and their names in transformers.
 _PARTS = {
     "attention.query": "attention.q_proj",
     "attention.key": "attention.k_proj",

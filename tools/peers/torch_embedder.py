@@ -13,7 +13,7 @@ from torch_transformers import embedding, made, norm, stack
 
 _EPSILON = 1e-12
 
-# Names in Regard and in transformers.
+# Names of the parts in Regard, and their names in transformers.
 _PARTS = {
     "attention.query": "attention.self.query",
     "attention.key": "attention.self.key",
@@ -65,7 +65,7 @@ class Tuned(nn.Module):
     def __init__(self, work, weights):
         super().__init__()
         self.embedding = embedding(weights["embedding.weight"])
-        # All tokens have type 0.
+        # Adds the embedding of type 0, because all tokens have this type.
         self.positions = nn.Parameter(weights["position_embedding.weight"]
                                       + weights["type_embedding.weight"][0])
         self.norm = made(norm, weights, "embedding_norm")

@@ -21,7 +21,7 @@ class Regression(nn.Module):
         n = work.batch
         others = ~torch.eye(n, dtype=torch.bool)
         self.x, self.y, self.tuned = x, y, tuned
-        # The keys and values of each point are the other points.
+        # For each point, the keys and values are the other points.
         self.keys = x.repeat((n, 1))[others].reshape(n, -1)
         self.values = y.repeat((n, 1))[others].reshape(n, -1)
         self.half_squares = -(x[:, None] - self.keys)**2 / 2

@@ -1,4 +1,5 @@
-// The workload of training steps: shards, reduction, clipping and update.
+// The workload of training steps: loss of shards, reduction, clipping and
+// update.
 #ifndef TOOLS_PEERS_TRAINING_WORK_H_
 #define TOOLS_PEERS_TRAINING_WORK_H_
 
@@ -16,8 +17,8 @@ namespace regard {
 
 class TrainingWork : public TimedWork {
  public:
-  // A step uses all examples of the model, cut into `shards`. If `update` is
-  // false, it ends with the reduced gradient.
+  // A step uses all examples of the model, cut into `shards` shards. If
+  // `update` is false, a step ends with the reduced gradient.
   TrainingWork(std::unique_ptr<Model<float>> model, int shards, int threads,
                bool update);
   ~TrainingWork() override;

@@ -125,7 +125,7 @@ def stand_in(work):
         scale = 2 / np.sqrt(shape[-1])
         weights[name] = step_data.uniform(100 + stream, shape, scale)
     if work.kind in works.TRANSLATING:
-        # Translations never end early, so all have the same length.
+        # Prevents <eos>, so that all translations have the same length.
         weights["decoder.output.bias"][1:step_data.RESERVED] = -1e4
     return weights
 

@@ -28,9 +28,9 @@ TRANSLATING = (SEARCH, TRANSFORMER_SEARCH)
 SEARCHING = (*TRANSLATING, GENERATION, CONTINUATION)
 # Kinds without a backward pass.
 FORWARD = (*SEARCHING, EMBEDDING, CLASSIFICATION, ATTENTION_FORWARD)
-# Kinds for which other frameworks take long to start. They only run with all
-# threads. oneMKL is told that the processor is Intel's if it would have to
-# check.
+# Kinds that other frameworks take long to start. They only run with all
+# threads. If oneMKL checks whether the processor is Intel's, it must assume
+# that it is.
 LARGE = (CONTINUATION, CLASSIFICATION)
 
 
@@ -61,8 +61,8 @@ class Work:
     # source_time.
     patch: int = 0
     channels: int = 1
-    # The minimum ratios to the best form of each framework. form_targets has
-    # ratios to single forms of PyTorch, as pairs of form and ratio.
+    # The minimum ratios to the best form of each framework. form_targets
+    # contains pairs of a form of PyTorch and the ratio to this form.
     torch_target: float = 0
     jax_target: float = 0
     onnx_target: float = 0
@@ -106,7 +106,7 @@ class Work:
         passes = 2e-9 if self.kind in FORWARD else 6e-9
         if self.kind in (IMAGE, CLASSIFICATION):
             patches = (t // self.patch)**2
-            # Per token: projections, keys, feed-forward.
+            # Products per token: projections, keys, feed-forward.
             token = (4 * h * h + 2 * h * (patches + 1)
                      + 2 * h * self.feed_forward)
             return passes * b * (
@@ -131,7 +131,7 @@ class Work:
             position = 4 * h * h + 2 * h * self.feed_forward
             decoder = position + h * (u + 1)
             if t:
-                # Queries and outputs, and the keys of the source.
+                # Adds the queries and outputs, and the keys of the source.
                 decoder += 2 * h * h + 2 * h * t
             # The encoder, and the decoder's projections of its outputs.
             encoder = t * (position + 2 * h * t + 2 * h * h)
@@ -172,7 +172,7 @@ class Work:
             yield f"--{field.name}={value}"
 
 
-# Names of the fields with minimum ratios.
+# Names of the fields that contain minimum ratios.
 TARGETS = [field.name for field in dataclasses.fields(Work)
            if field.name.endswith(("_target", "_targets"))]
 

@@ -20,8 +20,8 @@ import subprocess
 
 import numpy as np
 
-# Path of the command `regard`. If None, uses the command installed with this
-# module, or else the first one on the PATH.
+# Path of the command `regard`. If None, uses the command that is installed with
+# this module, or the first one on the PATH if there is none.
 PROGRAM = None
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2",
@@ -42,8 +42,9 @@ class Map:
     rows: list  # names of the queries, such as the words written
     columns: list  # names of the keys, such as the words read
     weights: np.ndarray  # [heads, rows, columns]
-    gradients: np.ndarray = None  # the output's, by the weights; same shape
-    gold: list = ()  # [row, column] of the links of the gold alignment
+    # of the output with respect to the weights; same shape
+    gradients: np.ndarray = None
+    gold: list = ()  # [row, column] of each link of the gold alignment
 
     def frame(self, head=0):
         """Returns the weights of one head as a data frame."""

@@ -5,9 +5,9 @@
 //
 // Prints how many experiments were bit-identical, and how many were rejected,
 // by reason. Every rejection must state the place in the config. Any other
-// result, such as other bits or a crash, is a failure. Prints the seed and the
-// config of a failure, and exits with 1. With one seed, prints the config and
-// its result.
+// result, such as different bits or a crash, is a failure. If there is one,
+// prints its seed and config, and exits with 1. With one seed, prints the
+// config and its result.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -94,9 +94,9 @@ std::string BytesOf(const CheckpointContent& content) {
   return bytes;
 }
 
-// Trains from a checkpoint, or from the beginning if it is null. Returns the
-// bytes of the last checkpoint. Saves the checkpoint after the first step in
-// `folder`.
+// Trains from a checkpoint, or from the beginning if it is null. Saves the
+// checkpoint after the first step in `folder`. Returns the bytes of the last
+// checkpoint.
 absl::StatusOr<std::string> Train(const LoadedConfig& loaded,
                                   const Plugins& plugins,
                                   const std::string& folder,
@@ -158,7 +158,7 @@ std::string ReadAll(const std::string& path) {
   return text.str();
 }
 
-// Runs `exercise` in a child process, which may crash or not end.
+// Runs `exercise` in a child process, because it may crash or not end.
 Outcome InAProcess(const std::string& folder,
                    absl::FunctionRef<Outcome()> exercise) {
   const std::string result = folder + "/outcome";
@@ -186,7 +186,7 @@ Outcome InAProcess(const std::string& folder,
 }
 
 // Returns the first problem of a rejection, without its place, its numbers and
-// the messages around its field.
+// the names of the messages around its field.
 std::string KindOf(const std::string& refusal) {
   static const auto* const kPlace = new std::regex("^[^ ]*: error: ");
   static const auto* const kOuter =
@@ -217,7 +217,7 @@ void PrintCounts(const std::map<std::string, Refusals>& kinds) {
   }
 }
 
-// Returns the exit code.
+// Runs the program, and returns its exit code.
 int Main(int argc, char** argv) {
   std::string seeds;
   CommandLine line(kUsage);
@@ -277,7 +277,8 @@ int Main(int argc, char** argv) {
                                    refused, " refused, ", failed, " failed")
                           .c_str());
   const int output = FinishOutput();
-  // If all were trained or all rejected, the random options test nothing.
+  // Fails if all experiments were trained or all were rejected, because the
+  // options would test nothing.
   const bool both = trained > 0 && refused > 0;
   return failed > 0 || (last - first >= 99 && !both) ? 1 : output;
 }

@@ -1,5 +1,5 @@
-// Trains random models, kills and resumes them, and opens their runs with every
-// program for their kind. Start it with
+// Trains random models, kills and resumes the trainings, and opens the runs
+// with every program for their kind. Start it with
 //
 //   bazel run //tools:random_models -- --seeds=1-300 [--jobs=2]
 //       [--other_train=FILE]
@@ -53,7 +53,7 @@ std::string ReadAll(const std::string& path) {
   return text.str();
 }
 
-// Returns every file under a folder, by its relative path.
+// Returns the content of every file under a folder, by its relative path.
 std::map<std::string, std::string> Contents(const std::string& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry :
@@ -65,7 +65,7 @@ std::map<std::string, std::string> Contents(const std::string& folder) {
   return contents;
 }
 
-// Removes the records of the programs and processes that trained.
+// Removes the files that record which programs and processes trained the run.
 std::map<std::string, std::string> WithoutEnvironment(
     std::map<std::string, std::string> contents) {
   std::erase_if(contents, [](const auto& file) {
@@ -148,8 +148,8 @@ class RandomModel {
                             {{"\n", " "}}));
   }
 
-  // Returns whether the program exits with 0 or `other_code`. If not, records a
-  // failure.
+  // Runs a program. It must exit with 0 or `other_code`. If it does not,
+  // records a failure and returns false.
   bool Run(const std::vector<std::string>& command, int other_code = 0) {
     ChildProgram program(command, Path("output"));
     code_ = program.Wait();
@@ -167,8 +167,8 @@ class RandomModel {
     return Run(arguments, other_code);
   }
 
-  // Kills the training after its first checkpoint. The seed determines the
-  // time, at most the duration of the whole run.
+  // Kills the training after its first checkpoint. The seed determines when,
+  // within the duration of the whole run.
   void KillOnce() {
     ChildProgram program(
         {"experiments/train", "--run=" + Path("killed"), "--omit_times",
@@ -188,7 +188,7 @@ class RandomModel {
                const std::map<std::string, std::string>& whole,
                const std::map<std::string, std::string>& other) {
     for (const auto& [name, text] : whole) {
-      // These files name the text that set a field.
+      // Skips files that name the text in which a field was set, which differs.
       if (absl::StartsWith(name, "/baseline/") &&
           absl::EndsWith(name, ".textproto")) {
         continue;
@@ -201,7 +201,8 @@ class RandomModel {
       }
     }
     for (const auto& [name, text] : other) {
-      // A kill while a file is written leaves a temporary file.
+      // A training that is killed while it writes a file leaves a temporary
+      // file.
       if (absl::StrContains(name, ".tmp-")) continue;
       if (whole.count(name) == 0) return Fail(what + " has more: " + name);
     }
@@ -227,8 +228,8 @@ class RandomModel {
         Run({"tools/inspect", run, "--source=a 3 red"});
       }
     } else if (model.has_language_model()) {
-      // Lines begin with an empty prompt. Otherwise, the prompt is a word of
-      // the vocabulary.
+      // A model of lines has an empty prompt. The prompt of any other model is
+      // a text that its vocabulary contains.
       std::string prompt;
       if (model.language_model().unit() == LanguageModelConfig::BYTE_PAIRS) {
         prompt = "a red";
@@ -245,7 +246,7 @@ class RandomModel {
       classifier.mutable_data()->mutable_grammaticality()->set_train(20);
       auto& options = *classifier.mutable_model()->mutable_text_classifier();
       *options.mutable_bert() = model.bert();
-      // The vocabulary comes from the run.
+      // Clears the vocabulary of the config, because it comes from the run.
       options.mutable_bert()->mutable_masked_words()->clear_vocabulary();
       options.mutable_bert()->mutable_masked_words()->clear_whole_words();
       options.set_pretrained(Path("whole"));
@@ -253,7 +254,8 @@ class RandomModel {
       WriteConfig("classifier", classifier);
       Train("classified", {"--config=" + Path("classifier")});
     }
-    // A loss that increased in every step may become infinite.
+    // Diverging is no failure here, because a loss that increased in every step
+    // may become infinite.
     Train("again",
           {"--config=" + Path("config"), "--set=baseline.override=[]",
            absl::StrCat("--set=training.initial_weights={run: '", Path("whole"),
@@ -282,7 +284,7 @@ class RandomModel {
   bool diverged_ = false;
 };
 
-// Returns the exit code.
+// Runs the program, and returns its exit code.
 int Main(int argc, char** argv) {
   std::string seeds;
   std::string other_train;
@@ -358,8 +360,8 @@ int Main(int argc, char** argv) {
 }  // namespace regard
 
 int main(int argc, char** argv) {
-  // Paths of programs are relative to the runfiles, whatever directory `bazel
-  // run` was started in.
+  // Makes paths of programs relative to the runfiles, rather than to the
+  // directory in which `bazel run` was started.
   unsetenv("BUILD_WORKING_DIRECTORY");
   return regard::Main(argc, argv);
 }

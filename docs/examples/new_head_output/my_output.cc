@@ -1,4 +1,4 @@
-// Multiplies the context of each head by a learned factor: f_h context_h.
+// Multiplies the context of each head h by a learned factor: f_h * context_h.
 #include "attention/head_output.h"
 #include "autodiff/ops/elementwise.h"
 #include "my_output.pb.h"

@@ -15,7 +15,8 @@ cp "${base}" base.textproto
 sed 's|^base:.*|base: "base.textproto"|' "${config}" >example.textproto
 output='model.transformer.attention.head_output.outside.[lab.my_output]'
 
-# Trains 20 optimizer steps into the folder $1, with the remaining flags.
+# Trains 20 optimizer steps into the run folder $1. The other arguments are
+# flags.
 train_for_a_moment() {
   "${train}" --config=example.textproto --run="$1" \
     --set training.max_updates=20 --set training.examples_per_epoch=640 "${@:2}"
@@ -26,12 +27,12 @@ grep -q lab.my_output run/resolved.textproto
 "${train}" --resume --run=run
 "${evaluate}" --run=run
 
-# A factor of 1 gives another model.
+# With a factor of 1, training must give another model.
 train_for_a_moment one --set "${output}.initial=1"
 digests="$(grep -ho '"weights_digest":"[0-9a-f]*"' run/status.json one/status.json)"
 [[ "$(sort -u <<<"${digests}" | wc -l)" == 2 ]]
 
-# Options out of their ranges are rejected.
+# An option outside of its range must be an error.
 status=0
 "${train}" --config=example.textproto --run=range \
   --set "${output}.initial=11" 2>error || status=$?

@@ -1,5 +1,5 @@
-// A weighted mean of all positions so far: sum_s k_s v_s / sum_s k_s. The
-// weight 0 < k_s <= 1 of each position and head is learned.
+// A weighted mean over all positions so far: sum_s k_s * v_s / sum_s k_s. The
+// weights are learned, with 0 < k_s <= 1 for each position and head.
 #include <cstdint>
 #include <string>
 
@@ -47,7 +47,7 @@ class MyMixer : public StateMixer<T> {
     }
   }
 
-  // Keys [rows, heads, time, 1] are the weights. The mixer has no queries.
+  // The keys [rows, heads, time, 1] are the weights. There are no queries.
   MixerTerms<T> Project(Forward<T>& forward, Var<T> x,
                         int64_t /*first_position*/,
                         LayerState<T>* /*state*/) const override {

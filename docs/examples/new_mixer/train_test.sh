@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains a small model with the mixer, resumes the run, and uses it.
+# Trains a small model with the mixer, resumes the run, and makes predictions.
 
 set -euo pipefail
 
@@ -15,7 +15,8 @@ cp "${base}" base.textproto
 sed 's|^base:.*|base: "base.textproto"|' "${config}" >example.textproto
 mixer='model.language_model.transformer.mixer.outside.[lab.my_mixer]'
 
-# Trains 20 optimizer steps into the folder $1, with the remaining flags.
+# Trains 20 optimizer steps into the run folder $1. The other arguments are
+# flags.
 train_for_a_moment() {
   "${train}" --config=example.textproto --run="$1" \
     --set data.grammar.train=640 --set training.max_updates=20 "${@:2}"
@@ -28,7 +29,8 @@ train_for_a_moment two --threads=2
 digests="$(grep -ho '"weights_digest":"[0-9a-f]*"' run/status.json two/status.json)"
 [[ "$(sort -u <<<"${digests}" | wc -l)" == 1 ]]
 
-# Another option gives another model. Options out of their ranges are rejected.
+# Another value of the option must give another model. A value outside of its
+# range must be an error.
 train_for_a_moment plain --set "${mixer}.smallest=1"
 ! cmp run/status.json plain/status.json
 for wrong in 'smallest=2 smallest: must be in \[1e-06, 1\], got 2' \
@@ -40,7 +42,8 @@ for wrong in 'smallest=2 smallest: must be in \[1e-06, 1\], got 2' \
   grep -q "${wrong#* }" error
 done
 
-# Programs that use the run. Each row of its attention map sums to 1.
+# Other programs must be able to use the run. Each row of an attention map must
+# sum to 1.
 "${regard}" evaluate --run=run
 [[ "$("${regard}" generate --run=run --top_k=1 'the cat' a)" == \
    "$("${regard}" generate --run=run --beam=1 'the cat' a)" ]]

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Trains small models with the score, one recurrent and one Transformer. Then
-# translates with their runs, inspects and replays them.
+# Trains a small recurrent model and a small Transformer with the score. Then
+# translates with their runs, inspects them, and replays them.
 
 set -euo pipefail
 
@@ -13,7 +13,7 @@ base="${PWD}/$6"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
-# translate_by RUN: expects one line for one sentence, and a page of weights.
+# translate_by RUN: a sentence must give one line, and `inspect` a page.
 translate_by() {
   [[ "$(echo 'they are watching .' | "${translate}" --run="$1" | wc -l)" == 1 ]]
   "${inspect}" --run="$1" --source='they are watching .' \
@@ -38,21 +38,22 @@ model {
 training { epochs: 1 checkpoint_every: 1 }
 END
 "${train}" --config=config.textproto --run=run
-# The config in the run folder can be read.
+# Resuming reads the config in the run folder.
 "${train}" --resume --run=run
 translate_by run
 last="$(grep -o '"step":[0-9]*' run/status.json | cut -d: -f2)"
 "${replay}" --run=run --from="${last}" --to="${last}" --site='*weights' >seen
 grep -q 'weights/entropy' seen
 
-# Options out of their ranges are rejected.
+# An option outside of its range must be an error.
 status=0
 "${train}" --config=config.textproto --run=range \
   --set 'model.attention.outside.[lab.my_score].width=-3' 2>error || status=$?
 [[ "${status}" == 2 ]]
 grep -q 'width: must be in \[0, 65536\], got -3' error
 
-# The same score in all heads of a Transformer, and two others.
+# Trains three Transformers: one with this score in all heads, and two with
+# different scores.
 count=0
 cat >transformer.textproto <<'END'
 data { phrasebook { train: 600 dev: 10 test: 10 test_unseen_pairs: 10 } }
@@ -73,10 +74,11 @@ for score in dot={} additive={} 'outside.[lab.my_score].width=8'; do
   translate_by "${run}"
 done
 grep -q lab.my_score heads_by_3/resolved.textproto
-# Each score gives another model.
+# Each of the three must be a different model.
 [[ "$(grep -h weights_digest heads_by_*/status.json | sort -u | wc -l)" == 3 ]]
 
-# Scores that need the weights of the step before do not work in Transformers.
+# A score that needs the weights of the previous step must be rejected in a
+# Transformer.
 status=0
 "${train}" --config=transformer.textproto --run=history \
   --set 'model.transformer.attention.attention.coverage={}' 2>error || status=$?

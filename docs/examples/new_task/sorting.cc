@@ -109,8 +109,8 @@ class SortingTask : public Task, public Model<float> {
  private:
   int64_t Length() const { return std::ssize(data_.train[0]); }
 
-  // Returns the weights [ranks, numbers] of a test list. The gold cells are the
-  // true order.
+  // Returns the weights [ranks, numbers] for one test list. The gold cells show
+  // the true order.
   LabelledMatrix Map(Forward<float>& forward, int64_t e) const {
     forward.BeginStep();
     const Var<float> weights = Attend(forward, data_.test, {e}).weights;
@@ -127,7 +127,8 @@ class SortingTask : public Task, public Model<float> {
     return map;
   }
 
-  // Context [batch, 1, ranks, 1] and weights [batch, 1, ranks, numbers].
+  // Returns the context [batch, 1, ranks, 1] and the weights [batch, 1, ranks,
+  // numbers].
   Attended<float> Attend(Forward<float>& forward, const Lists& lists,
                          absl::Span<const int64_t> examples) const {
     const int64_t batch = std::ssize(examples);

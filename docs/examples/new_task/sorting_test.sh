@@ -1,6 +1,6 @@
 #!/bin/bash
-# Trains the task briefly. Tests its metric, its picture, its errors, its plan,
-# and the ablation of it.
+# Trains the task briefly. Tests its metric, its picture, its errors and its
+# plan, and an ablation.
 
 set -euo pipefail
 
@@ -20,14 +20,15 @@ wants() { # wants FILE TEXT
 }
 
 "${train}" --config="${config}" --run=run >out
-# The config in the run folder can be read.
+# Resuming reads the config in the run folder.
 "${train}" --resume --run=run >/dev/null
 wants out 'fraction of ranks that find their number;'
 wants run/report.html 'Ranks (rows) look at numbers (columns)'
 wants run/report.html 'accuracy'
 wants run/report.html 'rank 5'
 wants run/run.json '"name":"accuracy"'
-# A random guess is correct for one fifth of the ranks.
+# The accuracy must be much better than a random guess, which is correct for one
+# fifth of the ranks.
 accuracy="$(sed 's/.*"test\/accuracy":\([0-9.]*\).*/\1/' run/status.json)"
 awk -v accuracy="${accuracy}" 'BEGIN { exit !(accuracy > 0.4) }' || {
   echo "FAILED: accuracy ${accuracy}"

@@ -1,5 +1,5 @@
-// A float matrix product of one library, which product_server.cc times. In C,
-// because the other libraries have C interfaces.
+// Interface of a float matrix product in one library, which product_server.cc
+// times. It is in C, because the other libraries have C interfaces.
 #ifndef TOOLS_PEERS_PRODUCTS_PRODUCT_H_
 #define TOOLS_PEERS_PRODUCTS_PRODUCT_H_
 

@@ -2,8 +2,8 @@
 //
 //   ROWS INNER COLUMNS LEFT_TRANSPOSED RIGHT_TRANSPOSED PACKED SECONDS
 //
-// The answer is the GFLOP/s of processor time and the sum of the magnitudes of
-// the result. It is "-" if the library does not support the product.
+// The answer is the GFLOP/s by processor time, and the sum of the absolute
+// values of the result. It is "-" if the library does not support the product.
 #include <time.h>
 
 #include <algorithm>
@@ -68,8 +68,8 @@ int main() {
     int64_t count = 0;
     const double begin = BusySeconds();
     double spent = 0;
-    // Reading the clock is a system call, so it happens after 1, 2, 4, ..
-    // products.
+    // Reads the clock only after 1, 2, 4, .. products, because this is a system
+    // call.
     for (int64_t next = 1; spent < seconds; next *= 2) {
       for (; count < next; ++count) ComputeProduct(a.get(), b.get(), c.get());
       spent = BusySeconds() - begin;

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 
-# Rows, inner extent, columns, and the difference from plain operands.
+# Rows, inner size, columns, and how the operands differ from plain ones.
 _SHAPES = [
     (1, 256, 8000, "right packed"),
     (8, 256, 768, ""),
@@ -89,7 +89,7 @@ def main():
             folder / "mkl", LD_PRELOAD=str(folder / "mkl_vendor.so")),
         "oneDNN": Library(folder / "onednn"),
         "OpenBLAS": Library(folder / "openblas")}
-    # OpenBLAS does not use AVX-512 on processors that are newer than itself.
+    # On processors newer than itself, OpenBLAS does not use AVX-512.
     with open("/proc/cpuinfo", encoding="utf-8") as info:
         if "avx512bw" in info.read():
             libraries["OpenBLAS, as SkylakeX"] = Library(

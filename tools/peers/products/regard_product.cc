@@ -10,7 +10,8 @@ namespace {
 
 using regard::ConstMatrix;
 
-// `rows` and `columns` refer to the matrix, not to its storage.
+// Returns a view of a stored matrix. `rows` and `columns` are the sizes of the
+// matrix, even if it is stored transposed.
 ConstMatrix<float> Stored(const float* data, int rows, int columns,
                           int transposed) {
   return {data, rows, columns, transposed != 0 ? rows : columns,

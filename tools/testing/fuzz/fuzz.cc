@@ -16,7 +16,8 @@ const regard::FuzzedReader* reader = nullptr;
 
 }  // namespace
 
-// libFuzzer ignores arguments that begin with two hyphens.
+// Reads --reader, because libFuzzer ignores arguments that begin with two
+// hyphens.
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   for (int i = 1; i < *argc; ++i) {
     absl::string_view argument = (*argv)[i];

@@ -11,7 +11,7 @@ namespace regard {
 // Returns the folder of this process, which is removed at its end.
 const std::string& InputFolder();
 
-// Writes the bytes to the file `name` of the folder. `name` may contain a
+// Writes the bytes to the file `name` in InputFolder(). `name` may contain a
 // subfolder. Returns the path.
 std::string WriteInput(absl::string_view name, absl::string_view bytes);
 

@@ -211,7 +211,7 @@ void ReadExampleLines(const std::string& bytes) {
 
 void ReadIdx(const std::string& bytes) {
   CheckMessage(Gunzip(bytes, kName, /*limit=*/1 << 16).status());
-  // The first byte determines where the input is cut in two.
+  // The first byte determines where the rest is cut into two inputs.
   if (bytes.empty()) return;
   const size_t cut = static_cast<uint8_t>(bytes[0]) % bytes.size();
   CheckMessage(ParseLabelledImages(bytes.substr(1, cut), kName,
@@ -246,7 +246,7 @@ void ReadAttention(const std::string& bytes) {
   CheckMessage(ReadAttentionArrays(WriteInput("arrays.json", bytes)).status());
 }
 
-// Reads the bytes as config.json of a folder with both kinds of tokenizers.
+// Reads the bytes as config.json of a folder that has both kinds of tokenizers.
 void ReadPretrained(const std::string& bytes) {
   static const Plugins& plugins = *new Plugins(BuiltInPlugins());
   WriteInput("pretrained/vocab.txt", "[UNK]\n[CLS]\n[SEP]\n[PAD]\na\n");

@@ -9,8 +9,8 @@
 
 namespace regard {
 
-// A reader accepts the bytes or returns an error. It must not crash or run out
-// of memory, whatever the bytes are. Its error messages must be UTF-8.
+// A reader must accept the bytes or return an error. It must not crash or run
+// out of memory for any bytes. Its error messages must be UTF-8.
 struct FuzzedReader {
   // Name of the reader, and of the folder of its seeds.
   absl::string_view name;
@@ -19,7 +19,7 @@ struct FuzzedReader {
 
 absl::Span<const FuzzedReader> FuzzedReaders();
 
-// Returns null if there is no reader of this name.
+// Returns the reader of this name, or null if there is none.
 const FuzzedReader* FindReader(absl::string_view name);
 
 }  // namespace regard

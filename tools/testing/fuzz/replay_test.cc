@@ -1,5 +1,5 @@
-// Reads every seed with its reader, whole and damaged: a short and reproducible
-// version of tools/fuzz.
+// Reads every seed with its reader, whole and damaged. This is a short and
+// reproducible version of tools/fuzz.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
