@@ -8,7 +8,7 @@ namespace lab {
 
 using regard::Var;
 
-// Maps a score s to factor * tanh(s), which is between -factor and factor.
+// factor * tanh(s): scores between -factor and factor.
 template <typename T>
 class MyMap : public regard::ScoreMap<T> {
  public:
