@@ -14,13 +14,13 @@ import count_tests  # pylint: disable=wrong-import-position
 
 
 def configured(label):
-    """An event: Bazel found a test."""
+    """Returns the event that Bazel has found a test."""
     return {"id": {"targetConfigured": {"label": label}},
             "configured": {"targetKind": "cc_test rule", "testSize": "SMALL"}}
 
 
 def summary(label, status, log=None):
-    """An event: Bazel finished a test, which wrote a log."""
+    """Returns the event that Bazel has finished a test, which wrote a log."""
     passed = [{"uri": log.as_uri()}] if log else []
     return {"id": {"testSummary": {"label": label}},
             "testSummary": {"overallStatus": status, "passed": passed}}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that only tasks/ depends on tasks or names their configs or data.
+"""Checks that only tasks/ uses tasks, or names their configs or data.
 
 The arguments are the labels on which the other directories depend,
 experiment.proto, data.proto, the protos of the data sources, and the sources of

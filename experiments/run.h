@@ -60,7 +60,7 @@ struct TrainingPass {
 };
 
 struct PassLosses {
-  double loss = 0;  // the loss that training minimises
+  double loss = 0;  // the loss that training minimizes
   // The loss terms by name, each divided by its denominator.
   std::map<std::string, double> terms = {};
 };

@@ -43,7 +43,7 @@ failures = 0
 
 
 def check(what, wanted, got, count=1):
-    """Compares outputs, each of which counts as a cell."""
+    """Compares outputs, and adds `count` to the number of checks."""
     global cells, failures
     cells += count
     if wanted == got:

@@ -138,8 +138,7 @@ def regard_binary(
     """A program like `//experiments:train` with additional plug-ins.
 
     NAME_cell trains in the same way but writes no report. It is linked only with
-    the computing code.
-    `ablation` use both.
+    the computing code. `experiment` and `ablation` use both programs.
 
     Args:
       name: name of the program.

@@ -13,7 +13,6 @@ def program_test(name, args, size, data = [], **kwargs):
       size: size of the test.
       data: other files that the script reads.
       **kwargs: other attributes of sh_test.
-      **kwargs: what else sh_test takes.
     """
     labels = [arg for arg in args if _is_label(arg)]
     native.sh_test(

@@ -32,7 +32,7 @@ def _with_suffix(files, *suffixes):
 
 
 def _run(command, advice):
-    """Runs a checker. If it fails, its output is the finding."""
+    """Runs a checker. If it fails, yields its output."""
     done = subprocess.run(command, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:

@@ -52,7 +52,7 @@ def _lines(text):
 
 
 def _python(text):
-    """Tokens without comments, and without strings that are statements."""
+    """Returns the tokens except comments, and strings that are statements."""
     tokens = []
     begins = True
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -70,7 +70,7 @@ def _python(text):
 
 
 def code_of(path, text):
-    """The tokens of a file's code, or None if it has none to compare."""
+    """Returns the tokens of a file's code, or None if it is not code."""
     name = os.path.basename(path)
     if name.endswith(".md"):
         return None

@@ -93,7 +93,7 @@ def letters():
 
 
 def code_points(tokenizer, folder):
-    """Returns all code points between a letter, a digit, a mark and a space."""
+    """Compares the ids of each code point between letters, digits and others."""
     texts = [f"a{chr(c)}1{chr(c)}!{chr(c)} {chr(c)}  {chr(c)}{chr(c)}a"
              for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
     wanted = [encoding.ids for encoding in tokenizer.encode_batch(texts)]

@@ -2,8 +2,8 @@
 """Compares the embeddings of //tools:embed with sentence-transformers.
 
 Compares a folder, and the same model after an export. sentence-transformers
-would not normalise a folder without modules.json. Such a folder is compared
-with normalised means of transformers' outputs.
+would not normalize a folder without modules.json. Such a folder is compared
+with normalized means of transformers' outputs.
 
     pip install sentence-transformers torch
     tools/bazel build //tools:{embed,export}

@@ -1,4 +1,4 @@
-"""Compares the tests of //tools:compare with sacreBLEU.
+"""Compares the significance tests of //tools:compare with sacreBLEU.
 
     check_significance.py bazel-bin/tools/compare [--corpora=N] [RUN...]
 

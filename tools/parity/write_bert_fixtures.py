@@ -171,7 +171,7 @@ def check_layer(module, x, visible, y):
 
 
 def decoder(relative=None):
-    """Causal, with memories of 5 positions, of which 2, 5 and 1 are valid."""
+    """A causal layer with memories of 5 positions; 2, 5 and 1 are valid."""
     fixture = Fixture()
     module = Layer(relative, memory=True)
     spread(module)

@@ -102,7 +102,7 @@ def cross_entropy(smoothing):
 
 
 def recurrent(kind):
-    """Two layers, both directions, lengths 4, 1 and 3."""
+    """Two layers in both directions, for sequences of 4, 1 and 3 positions."""
     fixture = Fixture()
     module = kind(3, 4, num_layers=2, bidirectional=True, batch_first=True)
     x = torch.randn(3, 4, 3, requires_grad=True)
@@ -201,7 +201,7 @@ def relative(of_keys):
 
 
 def score(compare, query_width, key_width, **shapes):
-    """Three queries on five keys. Lengths differ by example and query."""
+    """Scores of three queries and five keys. Lengths differ by query."""
     fixture = Fixture()
     parameters = {
         name: torch.randn(shape, requires_grad=True)

@@ -74,7 +74,7 @@ def random_model(config):
 
 
 def ours(name, tensor):
-    """Returns our parameters that a parameter of transformers contains, by
+    """Returns Regard's parameters that a parameter of transformers contains, by
     name."""
     parts = name.removeprefix("transformer.").split(".")
     plain = {"wte": "embedding", "wpe": "position_embedding", "ln_f": "norm",

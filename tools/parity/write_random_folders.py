@@ -7,7 +7,7 @@ The check_*.py in this directory read them; check_vit.py makes its own.
     tools/parity/write_random_folders.py OUT
 
 OUT contains two shapes of bert, gpt2 and blip each. It also contains embedders
-of sentence-transformers for each pooling, normalised and not. Tokenizers are
+of sentence-transformers for each pooling, normalized and not. Tokenizers are
 stored as this version saves them, or as in the published folders. In addition,
 there are texts (texts.txt, pairs.tsv) and images of all kinds.
 """

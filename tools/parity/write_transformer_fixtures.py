@@ -75,7 +75,7 @@ def encoder_layer(pre, activation):
 
 
 def decoder_layer(pre, activation):
-    """Causal, with memories of 5 positions, of which 2, 5 and 1 are valid."""
+    """A causal layer with memories of 5 positions; 2, 5 and 1 are valid."""
     fixture = Fixture()
     module = nn.TransformerDecoderLayer(
         WIDTH, HEADS, **options(pre, activation))

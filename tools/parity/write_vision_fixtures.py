@@ -44,7 +44,7 @@ def add_block(fixture, prefix, block):
 
 
 def block_case():
-    """Without a bias of queries, keys and values."""
+    """A layer without biases of queries, keys and values."""
     fixture = Fixture()
     module = vision_transformer.Block(
         WIDTH, HEADS, mlp_ratio=MLP_RATIO,

@@ -1,4 +1,4 @@
-"""A process that runs steps of a workload on command.
+"""Runs steps of a workload on command, as one process of the benchmark.
 
 Commands are read from standard input, one per line. Answers are written to
 standard output:

@@ -53,7 +53,7 @@ def _save(spec, folder):
 
 
 def _save_translator(work, weights, folder):
-    """The encoder and decoder of a TRANSFORMER_SEARCH."""
+    """Writes the encoder and decoder of a TRANSFORMER_SEARCH."""
     spec = specs.TransformerSpec.from_config(work.layers, work.heads,
                                              pre_norm=False)
     positions = step_data.sinusoids(max(work.source_time, work.target_time),
@@ -73,7 +73,7 @@ def _save_translator(work, weights, folder):
 
 
 def _save_encoder(work, weights, tuned, folder):
-    """A BERT. The tuned form adds the only token type to the positions."""
+    """Writes a BERT. The tuned form adds the only token type to positions."""
     positions = weights["position_embedding.weight"]
     types = weights["type_embedding.weight"]
     encoder = specs.TransformerEncoderSpec(
@@ -97,7 +97,7 @@ def _save_encoder(work, weights, tuned, folder):
 
 
 def _save_generator(work, weights, folder):
-    """A GPT-2."""
+    """Writes a GPT-2."""
     spec = specs.TransformerDecoderModelSpec.from_config(
         work.layers, work.heads, pre_norm=True,
         activation=specs.Activation.GELUTanh)

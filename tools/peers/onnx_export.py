@@ -1,8 +1,8 @@
 """Writes the model of a workload for ONNX Runtime, in a separate process.
 
-So the memory of the export does not count. The model is exported from PyTorch's
-model of the same form. The tuned model is also optimised by the optimiser for
-Transformers that comes with the runtime.
+A separate process keeps the memory of the export out of the measurement. The
+model is exported from PyTorch's model of the same form. The tuned model is also
+optimized by the runtime's optimizer for Transformers.
 """
 
 import sys

@@ -83,11 +83,11 @@ def entries(work, compiled, one_thread):
 
 
 class Failure(Exception):
-    """A program ended, or did not answer in time."""
+    """Raised if a program has ended, or has not answered in time."""
 
 
 class Contender:
-    """One process. It is idle at first; close() ends it."""
+    """A process of a framework. It is idle at first, and close() ends it."""
 
     def __init__(self, entry, work, weights, options):
         self.entry = entry

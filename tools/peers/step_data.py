@@ -36,7 +36,7 @@ def words(stream, shape, vocabulary):
 
 
 def _lengths(work, stream, time):
-    """Returns lengths [batch]: all `time` or, if ragged, 4 .. 40 as in
+    """Returns lengths [batch]. All are `time`, or if ragged, from 4 to 40 as in
     captions."""
     if not work.ragged:
         return np.full(work.batch, time)

@@ -16,7 +16,7 @@ def best(results, engine, form=None):
 
 
 def ratios(slow, fast):
-    """Returns ratios by round, so that slow moments of the machine hit both."""
+    """Returns ratios by round, because a slow moment affects both times."""
     pairs = sorted(a / b for a, b in zip(slow.seconds, fast.seconds))
     return statistics.median(pairs), pairs[0], pairs[-1]
 

@@ -1,5 +1,5 @@
 // Matrix products of a BLAS, by the Fortran interface that all libraries have.
-// Computes the transposed product, whose columns are our rows, with the
+// This interface is column-major, so computes the transposed product, with the
 // operands in reverse order. With PACKED_SGEMM, also uses oneMKL's products
 // with a packed operand.
 #include <stddef.h>

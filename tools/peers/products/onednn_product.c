@@ -35,8 +35,8 @@ static void Execute(dnnl_primitive_t primitive, int count,
   Require(dnnl_stream_wait(stream));
 }
 
-// Returns memory of oneDNN with the right operand in the layout that `chosen`
-// has.
+// Returns an array of oneDNN that contains the right operand in the layout
+// `chosen`.
 static dnnl_memory_t Packed(const dnnl_memory_desc_t* plain,
                             const dnnl_memory_desc_t* chosen, const float* b) {
   dnnl_memory_t from, to;
