@@ -59,7 +59,7 @@ output [1, 4]'
 expect 'multi-head shapes' "${shapes}" "$(grep '^[a-z]' first)"
 "${attend}" --multi_head="key_heads: 1 ${multi_head}" --arrays=arrays.json >out
 expect 'grouped heads' "${shapes}" "$(grep '^[a-z]' out)"
-# Latents require that keys and values are the same array.
+# With latents, keys and values must be the same array.
 latent="latent { rank: 3 } ${multi_head}"
 sed 's/"values".*/"values": [[0, 1, 1, 5], [4, 4, 0, 5], [9, 9, 9, 9]],/' \
   arrays.json >one_input.json

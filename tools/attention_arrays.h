@@ -24,7 +24,8 @@ namespace regard {
 
 struct NumberArray {
   std::vector<int64_t> shape;
-  std::vector<double> numbers;  // row-major; as many as the shape requires
+  // row-major; as many numbers as the shape requires
+  std::vector<double> numbers;
 };
 
 struct AttentionArrays {

@@ -46,7 +46,7 @@ expect 'another sentence' 1 "$(awk 'NR == 2 && $1 < 0.999' out | wc -l)"
 expect 'an answer without waiting for more' 8 \
   "$(first_answer 'the cat' "${embed}" --model="${model}" | wc -w)"
 
-# Embeddings of an exported model must be the same.
+# An exported model must give the same embeddings.
 "${embed}" --model="${model}" <"${model}/sentences.txt" >out
 expect 'where it was written' copy "$("${export}" --model="${model}" copy)"
 expect 'the same vectors of a copy' "$(sha256sum <out)" "$(

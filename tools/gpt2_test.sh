@@ -74,7 +74,7 @@ expect_in out 'decoder.0.self' '"the'
 "${inspect}" --model=model --out=page.html ' the cat' >/dev/null
 expect 'a page' 1 "$(grep -c '</html>' page.html)"
 
-# The losses must equal those of transformers on the same windows.
+# The losses must equal the losses of transformers on the same windows.
 for name in model untied; do
   while read -r stride loss; do
     "${evaluate}" --model="${name}" --text="${name}/text.txt" \

@@ -207,7 +207,7 @@ _experiment = rule(
         "binary": attr.label(
             mandatory = True,
             executable = True,
-            # Uses the same build of the trainer as tests.
+            # Tests use the same build of the trainer.
             cfg = "target",
         ),
         "cell": attr.label(mandatory = True, executable = True, cfg = "target"),

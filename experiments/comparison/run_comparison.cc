@@ -104,8 +104,8 @@ bool DifferInSeedAlone(const GridRun& a, const GridRun& b) {
                      });
 }
 
-// Returns the runs that are not compared, because there is no run with the same
-// seed to compare them with.
+// Returns the runs that are not compared, because no run with their seed can be
+// compared with them.
 std::vector<std::string> RunsWithoutPartner(const Grid& grid) {
   const auto is_baseline = [&grid](const GridRun& run) {
     return run.coordinates[0] == grid.axes[0].baseline;

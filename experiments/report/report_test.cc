@@ -81,7 +81,8 @@ TEST(ReportHtmlTest, EndsEveryElementThatItBegins) {
     ASSERT_EQ(match[2], open.back()) << page.substr(0, match.position());
     open.pop_back();
   }
-  // Only these are open, because the scripts of the figures follow in the body.
+  // Only <html> and <body> are still open, because the scripts of the figures
+  // follow.
   EXPECT_THAT(open, ElementsAre("html", "body"));
 }
 

@@ -67,7 +67,7 @@ def _train(work, loss, weights, data):
 
 
 def _differentiate(work, loss, weights, data):
-    # Computes gradients of the inputs, too, but not of the fixed output
+    # Computes gradients of the inputs, too, except of the fixed output
     # gradient, which is the last of `data`.
     inputs = tuple(range(len(data)))
     function = jax.jit(jax.value_and_grad(loss, argnums=inputs))

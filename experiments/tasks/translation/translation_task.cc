@@ -335,7 +335,7 @@ std::vector<SentencePair> TranslationTask::ShownPairs() const {
   for (const EvaluationSet* set : sets) {
     for (const SentencePair& pair : set->pairs) {
       if (shown.size() == kMostSamples) break;
-      // Raw text may have empty lines, and lines that are too long to draw.
+      // Omits empty lines of raw text, and lines that are too long to draw.
       if (!pair.source.empty() && pair.source.size() <= kMostShownTokens &&
           pair.target.size() <= kMostShownTokens) {
         shown.push_back(pair);
