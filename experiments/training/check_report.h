@@ -11,8 +11,8 @@ namespace regard {
 
 // Returns a summary: the model, its parameters by module, the sizes of the
 // data, the number of optimizer steps, and the baseline. It ends with the
-// number of seeds that a significant difference requires. `baseline` is the task
-// of loaded.baseline, or null if there is none.
+// number of seeds that a significant difference requires. `baseline` is the
+// task of loaded.baseline, or null if there is none.
 std::string CheckReport(const LoadedConfig& loaded, Task& task, Task* baseline);
 
 }  // namespace regard
