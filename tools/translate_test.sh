@@ -206,7 +206,7 @@ expect 'a run of an earlier program' '13' \
   "$("${translate}" --run=long go 2>err | wc -w)"
 expect_in err '1 of 1 translations were cut at their maximum length'
 
-# Alignments do not go to standard output.
+# Alignments must not go to standard output.
 expect 'align in a pipe' "$(sed -n 5p alone)" \
   "$("${translate}" --run=run --align 'they are watching .' 2>err)"
 expect_in err 'watching'

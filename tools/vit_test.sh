@@ -1,5 +1,5 @@
 #!/bin/bash
-# Uses folders of Vision Transformers as scripts do, and fine-tunes one.
+# Uses model folders of Vision Transformers as scripts do, and fine-tunes one.
 
 source experiments/testing.sh
 
@@ -12,7 +12,7 @@ cp -rL "${runfiles}/$5" testdata
 chmod -R u+w testdata
 mv testdata/vit testdata/timm testdata/vit_headless testdata/image.png .
 
-# The class and the probability that the reference library gives.
+# Predictions must have the class and the probability of the reference library.
 for name in vit timm; do
   "${predict}" --run="${name}" --json image.png >out
   expect "the probabilities of ${name}" '' "$(
@@ -48,12 +48,12 @@ cp image.png owls/dog
 fails 'a class that the model does not know' "the model does not know class 'owl'" \
   "${evaluate}" --run=vit --set data.path=owls
 
-# Exports the model and reads it again.
+# A model that was exported and read again must give the same probabilities.
 "${export}" --run=vit copy >/dev/null
 expect 'a copy' "$("${predict}" --run=vit --json image.png)" \
   "$("${predict}" --run=copy --json image.png)"
 
-# A training begins with a folder. With other classes, it has a new head.
+# A training can begin with a folder. For other classes, its head is new.
 cat >tuned.textproto <<'END'
 # proto-file: experiments/experiment.proto
 # proto-message: regard.Experiment
@@ -101,8 +101,7 @@ sed -i 's/bias: true/bias: false/' tuned.textproto
 fails 'a norm without a bias' "'vit.layernorm.bias' does not belong" \
   "${train}" --config=tuned.textproto --run=none
 
-# A training can begin with a folder without a head, but predictions are not
-# possible.
+# A training can begin with a folder without a head, but predictions must fail.
 fails 'no head' "the tensor 'classifier.weight', F32 [2, 6], is missing" \
   "${predict}" --run=vit_headless image.png
 sed -i 's/"num_attention_heads": 2/"num_attention_heads": 0/' vit/config.json

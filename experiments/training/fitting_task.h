@@ -29,10 +29,10 @@ struct FittingTask {
 std::map<std::string, std::string> DataDigests(const Training& training,
                                                Task& task);
 
-// Builds the task and loads its initial weights. `run_folder` is the folder of a
-// run that has begun, or empty. If `ranks` is not null, all ranks must call this
-// function, and all get the same error. It is an error if one rank fails, if the
-// config has too few shards, or if the configs, data, initial weights or
+// Builds the task and loads its initial weights. `run_folder` is the folder of
+// a run that has begun, or empty. If `ranks` is not null, all ranks must call
+// this function, and all get the same error. It is an error if one rank fails,
+// if the config has too few shards, or if the configs, data, initial weights or
 // programs of the ranks differ.
 absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
                                              const std::string& run_folder,
