@@ -163,8 +163,9 @@ class Task {
   // Returns warnings about the data, one sentence each.
   virtual std::vector<std::string> Notes() const { return notes_; }
 
-  // Returns the signatures of metrics that have several definitions, such as
-  // "nrefs:1|case:mixed|tok:13a|..." for BLEU, by prefixed name.
+  // Returns the signatures of metrics that have several definitions, by the
+  // name of the metric with the split as prefix. An example for BLEU is
+  // "nrefs:1|case:mixed|tok:13a|...".
   virtual std::map<std::string, std::string> Signatures() const { return {}; }
 
   const std::map<std::string, std::string>& data_digests() const {

@@ -487,8 +487,8 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
     over = IsOver();
-    // At the end, the checkpoint is only saved after the last record, because a
-    // resumed run would write this record twice.
+    // Does not save a checkpoint before the last record of training, because a
+    // run resumed from it would write this record twice.
     if (!over && due(training.checkpoint_every())) {
       REGARD_RETURN_IF_ERROR(Save());
     }

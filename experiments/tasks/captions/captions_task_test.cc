@@ -83,8 +83,8 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
   EXPECT_THAT(task->Files().at("vocabulary.txt"), HasSubstr("\nabove\n"));
 }
 
-// With `tokens` but no vocabulary, the tokens are the words of the data in
-// lower case.
+// If `tokens` has no vocabulary, the tokens are the words of the data in lower
+// case.
 TEST(CaptionsTaskTest, SentencesMayBePieces) {
   const std::unique_ptr<Task> task = TaskOf("tokens {}");
   Tape<float> tape;

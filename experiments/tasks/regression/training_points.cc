@@ -113,7 +113,7 @@ absl::Status CheckUnchanged(const KeptFiles& kept,
         kAnotherModel));
   }
   if (!before.ok()) return absl::OkStatus();
-  // Earlier programs stored the digest of the data file.
+  // Earlier versions stored the digest of the data file.
   for (const auto& [name, now] : data.digests) {
     const auto then = before->data.find(name);
     if (then == before->data.end() || then->second == now) continue;
