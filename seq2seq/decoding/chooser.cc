@@ -145,7 +145,7 @@ void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
       best_->AddLogits(static_cast<int32_t>(b), so_far, row);
     }
   }
-  // If no continuation is possible, the hypotheses stay as they are,
+  // If no continuation is possible, the hypotheses do not change and stay
   // unfinished.
   if (best_->best().empty()) return;
   source->num_beams = 0;
@@ -228,7 +228,7 @@ bool Chooser::MayImprove(const SourceSearch& source) const {
   });
 }
 
-// Calls on_choice(). Returns whether it lets the source continue.
+// Calls on_choice(). Returns whether the search for the source continues.
 bool Chooser::GoesOn(const SourceSearch& source) const {
   if (inputs_.on_choice == nullptr || source.last_step < trace_.step())
     return true;

@@ -25,7 +25,7 @@ void AddProbabilities(absl::Span<const float> x, absl::Span<float> sum);
 
 // A hypothesis with one more id.
 struct Continuation {
-  double log_probability;  // natural logarithm, over all ids
+  double log_probability;  // natural logarithm, summed over all ids
   int32_t beam;            // index of the hypothesis
   int32_t id;
 };
@@ -35,7 +35,7 @@ struct Continuation {
 // continuation of probability 0 is never kept.
 class BestContinuations {
  public:
-  // Keeps at most `most`, in storage of `arena`.
+  // Keeps at most `most` continuations. Storage comes from `arena`.
   BestContinuations(int64_t most, int64_t vocabulary, Arena& arena);
 
   // Drops all continuations. The ids in `excluded` are ignored until the next

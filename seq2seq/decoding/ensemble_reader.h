@@ -1,4 +1,5 @@
-// The members of an ensemble, or one model, reading the same ids step by step.
+// Reads the same ids, step by step, with all members of an ensemble or with one
+// model.
 #ifndef SEQ2SEQ_DECODING_ENSEMBLE_READER_H_
 #define SEQ2SEQ_DECODING_ENSEMBLE_READER_H_
 
@@ -19,9 +20,9 @@ namespace regard {
 //
 // A step is Begin() or Advance(), then Join() if sources are added, then
 // Keep(). Begin(), Advance() and Join() return one row of scores for each row
-// that was read. The scores are logits if there is one member. Otherwise, they
-// are the logarithms of the members' mean. The caller may overwrite the scores,
-// which are valid until Keep().
+// that was read. If there is one member, the scores are its logits. Otherwise,
+// they are log-probabilities, averaged over the members (see ensemble_mean).
+// The caller may overwrite the scores, which are valid until Keep().
 class EnsembleReader {
  public:
   // `members` share a vocabulary and must outlive this object. The first member
@@ -41,7 +42,8 @@ class EnsembleReader {
   // Calls IncrementalDecoder::Keep() of each member.
   void Keep(absl::Span<const int32_t> rows, int64_t rows_per_source);
 
-  // The values of the first member; see IncrementalDecoder.
+  // These functions return the values of the first member; see
+  // IncrementalDecoder.
   int64_t position() const { return readers_[0]->position(); }
   absl::Span<const int32_t> lengths() const { return readers_[0]->lengths(); }
   Var<float> alignment() const { return readers_[0]->alignment(); }

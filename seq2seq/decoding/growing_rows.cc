@@ -11,7 +11,7 @@ RowCopies::RowCopies(int64_t max_rows, Arena& arena)
     : max_rows_(max_rows),
       readers_(arena.New<int32_t>(max_rows)),
       ready_(arena.New<int32_t>(max_rows)),
-      // Each cycle of two or more rows takes one additional copy.
+      // Each cycle of two or more rows needs one additional copy.
       copies_(arena.New<Copy>(max_rows + max_rows / 2)) {}
 
 absl::Span<const RowCopies::Copy> RowCopies::Plan(

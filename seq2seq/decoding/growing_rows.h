@@ -55,8 +55,9 @@ class GrowingRows {
   // If `positions` is 0, the number of rows may change.
   void Append(int64_t positions, Var<T> part);
 
-  // Adds rows after the existing ones. `part` [rows, .., n, width] has their
-  // first n positions, where n is at most the extent. Allocates nothing.
+  // Adds rows after the existing ones. `part` [rows, .., n, width] contains the
+  // first n positions of the new rows, where n is at most the extent. Allocates
+  // nothing.
   void AddRows(Var<T> part);
 
   // Rearranges the rows by `copies`, and keeps the first `rows` rows.

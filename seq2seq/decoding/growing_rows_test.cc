@@ -16,7 +16,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Tests every map from up to four rows to up to four rows.
+// Tests every arrangement of at most four rows, each of them a copy of one of
+// four old rows.
 TEST(RowCopiesTest, MakeEveryArrangement) {
   constexpr int64_t kMaxRows = 4;
   Arena arena;
@@ -37,7 +38,7 @@ TEST(RowCopiesTest, MakeEveryArrangement) {
       }
       array.resize(count);
       ASSERT_EQ(array, rows) << number;
-      // Each of at most two cycles takes one additional copy.
+      // There are at most two cycles, each of which needs one additional copy.
       ASSERT_LE(plan.size(), moved + moved / 2);
       if (moved == 0) {
         ASSERT_TRUE(plan.empty());

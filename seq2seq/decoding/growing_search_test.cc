@@ -82,8 +82,8 @@ class GrowingSearchTest : public ::testing::Test {
     return Search({.members = members, .sources = sources}, Parse(config));
   }
 
-  // Expects that one pass over the prompt and the hypothesis gives the numbers
-  // of the hypothesis.
+  // Expects that one pass over the prompt and the hypothesis gives the
+  // log-probability and the weights of the hypothesis.
   void ExpectOnePass(int source, const Ids& prompt,
                      const Hypothesis& hypothesis) {
     Forward<float>& forward = member_.forward();
@@ -246,7 +246,7 @@ TEST(GrowingDecoderTest, NothingIsGeneratedPastTheLongestPosition) {
   const auto found =
       Search({.members = members, .sources = sources}, Parse("min_length: 50"));
   for (SearchSource& source : sources) source.prompt = {};
-  // Positions 2, 3 and 4 choose one id each.
+  // The outputs at positions 2, 3 and 4 choose one id each.
   EXPECT_EQ(found[0][0].ids.size(), 3);
   EXPECT_FALSE(found[0][0].finished);
   const auto whole = Search({.members = members, .sources = sources},

@@ -68,9 +68,9 @@ std::vector<Hypothesis> SearchIn(
   return Search({.members = searched, .sources = {source}}, Parse(config))[0];
 }
 
-// Returns the log-probability of a sentence with <eos>: the sum of the
-// logarithms of the tables' mean probabilities. With `logs`, the sum of the
-// mean logarithms.
+// Returns the log-probability of a sentence and <eos>: the sum of the
+// logarithms of the tables' mean probabilities. With `logs`, returns the sum of
+// the tables' mean log-probabilities instead.
 double LogProbability(const std::vector<const Probabilities*>& tables, Ids ids,
                       bool logs = false) {
   ids.push_back(kEnd);
@@ -152,8 +152,8 @@ TEST(NGramSearchTest, AnEnsembleFindsTheBestByItsMean) {
 }
 
 TEST(NGramSearchTest, AnEnsembleAveragesProbabilities) {
-  // By mean probabilities, a is likelier: 0.4 to 0.3. By mean logarithms, b is
-  // likelier, because sqrt(0.3 * 0.3) > sqrt(0.7 * 0.1).
+  // By mean probability, a is likelier (0.4) than b (0.3). By mean logarithm, b
+  // is likelier, because sqrt(0.3 * 0.3) > sqrt(0.7 * 0.1).
   const Probabilities first = Table({{0, 0.7, 0.3}, {1, 0, 0}, {1, 0, 0}});
   const Probabilities second = Table({{0.6, 0.1, 0.3}, {1, 0, 0}, {1, 0, 0}});
   const std::string two = "min_length: 1 length_penalty: 0 beam: 2 ";
@@ -289,8 +289,8 @@ TEST(NGramSearchTest, SaysWhatEndedAtTheLimit) {
 }
 
 TEST(NGramSearchTest, WhatEndsByChoiceAtTheLimitIsNotCut) {
-  // The sentence is as long as its limit, <eos> included. With a higher limit
-  // it would not be longer.
+  // The sentence, <eos> included, is as long as its limit. It would not be
+  // longer with a higher limit.
   const Probabilities table =
       Table({{0.1, 0.8, 0.1}, {0.9, 0.05, 0.05}, {0.6, 0.3, 0.1}});
   for (const char* config : {"", "beam: 3", "sampling { top_k: 1 }"}) {
@@ -339,7 +339,8 @@ TEST(NGramSearchTest, NoNGramIsRepeated) {
 }
 
 TEST(NGramSearchTest, WhatIsRepeatedIsPenalized) {
-  // After b, the probabilities 0.42 and 0.35 become their fourth powers.
+  // After "a b", the penalty replaces the probabilities 0.42 of a and 0.35 of b
+  // by their fourth powers, so <eos> is likeliest.
   const std::string penalty = "repetition_penalty: 4 length_penalty: 0 ";
   EXPECT_THAT(SearchIn({&kFirst}, 6, penalty)[0].ids, ElementsAre(kA, kB));
   // In a beam search, the powers are not normalized again.
@@ -364,8 +365,8 @@ TEST(NGramSearchTest, RepetitionCountsThePromptAndTheEnsemblesMean) {
                                   {.max_length = 6, .prompt = prompt.last(3)}};
   const auto found = Search({.members = members, .sources = sources},
                             Parse("no_repeat_ngram: 2 length_penalty: 0"));
-  // After "a b a", b is impossible. After "b b a" it is possible, but b b is
-  // not.
+  // After the prompt "a b a", b is impossible. After the prompt "b b a", b is
+  // possible, but a second b is not.
   EXPECT_THAT(found[0][0].ids, IsEmpty());
   EXPECT_TRUE(found[0][0].finished);
   EXPECT_THAT(found[1][0].ids, ElementsAre(kB));

@@ -60,7 +60,7 @@ TEST(RepetitionTest, AnIdThatCompletesASeenNGramIsImpossible) {
   const std::vector<int32_t> text = {1, 2, 1, 3, 1};
   EXPECT_THAT(Changed(NGrams(2), text),
               ElementsAre(3, -2, kMinusInfinity, kMinusInfinity));
-  // The text contains 3, 1 only at its end, where no id follows.
+  // In the text, "3 1" occurs only at the end, where no id follows.
   EXPECT_THAT(Changed(NGrams(3), text), ElementsAre(3, -2, 0, 1));
   EXPECT_THAT(Changed(NGrams(3), {0, 3, 1, 0, 3}),
               ElementsAre(3, kMinusInfinity, 0, 1));

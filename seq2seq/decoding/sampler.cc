@@ -19,7 +19,7 @@ Sampler::Sampler(const SamplingConfig& config, int64_t vocabulary, Arena& arena)
       ids_(arena.New<int32_t>(vocabulary)),
       weights_(arena.New<float>(vocabulary)) {}
 
-// Fills weights_ and ids_. Returns the end of the possible ids in ids_.
+// Fills weights_ and ids_. Returns the end of the ids that may be drawn.
 int32_t* Sampler::Weigh(const float* logits,
                         absl::Span<const int32_t> excluded) {
   std::copy_n(logits, vocabulary_, weights_);
@@ -34,7 +34,7 @@ int32_t* Sampler::Weigh(const float* logits,
     weights_[i] = (weights_[i] - max) * scale;
   }
   Exp(weights_, weights_, vocabulary_);
-  // A NaN weight counts as 0.
+  // NaN weights count as 0.
   int32_t* end = ids_;
   for (int32_t id = 0; id < vocabulary_; ++id) {
     if (weights_[id] > 0) *end++ = id;

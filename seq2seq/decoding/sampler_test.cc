@@ -22,7 +22,7 @@ std::vector<float> LogitsOf(const std::vector<double>& probabilities) {
   return logits;
 }
 
-// Returns the fraction of draws of each id.
+// Returns, for each id, the fraction of draws that chose it.
 std::vector<double> Shares(const SamplingConfig& config,
                            const std::vector<float>& logits,
                            absl::Span<const int32_t> excluded) {
@@ -81,7 +81,8 @@ TEST(SamplerTest, TopPKeepsTheFewestThatHoldIt) {
   ExpectShares(config, {0, 0.4 / 0.9, 0.2 / 0.9, 0.3 / 0.9});
   config.set_top_p(0.01);
   ExpectShares(config, {0, 1, 0, 0});
-  // top_p applies to the ids that top_k left: 0.4 / 0.7 is less than 0.6.
+  // top_p applies to the ids that top_k keeps. The likeliest of them has the
+  // probability 0.4 / 0.7, which is less than 0.6.
   config.set_top_k(2);
   config.set_top_p(0.6);
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
@@ -95,12 +96,13 @@ TEST(SamplerTest, MinPKeepsWhatIsNotFarBelowTheLikeliest) {
   ExpectShares(config, {0, 1, 0, 0});
   config.set_min_p(1);
   ExpectShares(config, {0, 1, 0, 0});
-  // If the likeliest id is excluded, min_p is a fraction of the next
-  // probability. 0.1 / 0.3 is greater than min_p.
+  // If the likeliest id is excluded, min_p is relative to the second greatest
+  // probability, 0.3. The id of probability 0.1 stays possible, because 0.1 /
+  // 0.3 is greater than min_p.
   config.set_min_p(0.3);
   ExpectShares(config, {0.1 / 0.6, 0, 0.2 / 0.6, 0.3 / 0.6}, {1});
-  // The temperature changes the fractions of the greatest probability: (0.2 /
-  // 0.4)^2 is less than min_p.
+  // The temperature applies before min_p, so the id of probability 0.2 is
+  // impossible: (0.2 / 0.4)^2 is less than min_p.
   config.set_temperature(0.5);
   ExpectShares(config, {0, 0.16 / 0.25, 0, 0.09 / 0.25});
 }
@@ -110,7 +112,8 @@ TEST(SamplerTest, MinPCutsWhatTopKAndTopPLeft) {
   config.set_min_p(0.6);
   config.set_top_k(3);
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
-  // top_p applies before min_p: 0.4 and 0.3 sum to 0.7.
+  // top_p applies before min_p. It keeps the probabilities 0.4 and 0.3, whose
+  // sum is 0.7.
   config.set_top_k(0);
   config.set_top_p(0.65);
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});

@@ -118,7 +118,7 @@ SourceSearch BatchSearch::SearchOf(size_t index) {
   if (inputs_.window == 0) {
     const auto read = static_cast<int64_t>(source.read.size());
     for (const EnsembleMember& member : inputs_.members) {
-      // No position is needed after the last choice.
+      // The id of the last choice is not read, so it needs no position.
       source.most =
           std::min(source.most, member.decoder->longest_position() - read + 1);
     }
@@ -202,7 +202,7 @@ void BatchSearch::TraceAlignment(int64_t rows) {
   }
   const int64_t time = trace_.time();
   const absl::Span<float> kept = New<float>(rows * time);
-  // Only the last position of a prompt makes a choice.
+  // Only the last position of a prompt chooses an id.
   const int64_t positions = alignment.rows() / rows;
   for (int64_t row = 0; row < rows; ++row) {
     std::copy_n(alignment.data() + ((row + 1) * positions - 1) * time, time,

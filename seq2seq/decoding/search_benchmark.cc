@@ -1,5 +1,5 @@
-// Benchmarks greedy search and a beam of 5 on one thread, for many sentences
-// together and for each alone. Sentences never end before their limit.
+// Benchmarks greedy search and a beam of 5 on one thread. Sentences are
+// translated together or one at a time, and never end before their limit.
 #include <cstdint>
 #include <vector>
 

@@ -12,7 +12,7 @@
 
 namespace regard {
 
-// A hypothesis, as its last id and the row of the step that chose it.
+// A hypothesis: its last id, and the row of the step that chose this id.
 struct Partial {
   double log_probability;
   int32_t row;
