@@ -1,5 +1,5 @@
-// Alignment error rate: the disagreement between the alignment of an attention
-// and the gold alignment.
+// Alignment error rate: the disagreement between an alignment derived from
+// attention weights and the gold alignment.
 //
 // Och and Ney, "A Systematic Comparison of Various Statistical Alignment
 // Models", Computational Linguistics 2003. All gold alignments count as sure,
@@ -16,7 +16,7 @@
 
 namespace regard {
 
-// Sums links over the corpus, instead of averaging the rates of sentences.
+// Sums links over the corpus. Does not average the rates of sentences.
 class AlignmentErrorRate {
  public:
   // Adds the links of a sentence. Each side lists a link at most once, in any

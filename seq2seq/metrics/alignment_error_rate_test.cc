@@ -28,7 +28,7 @@ TEST(AlignmentErrorRateTest, IsOneWhenNothingIsShared) {
   EXPECT_EQ(RateOf({{0, 0}}, {}), 1.0);
 }
 
-// 3 links are predicted, 2 are gold and 1 is shared: 1 - 2/5.
+// Of 3 predicted and 2 gold links, 1 is shared, so the rate is 1 - 2 * 1 / 5.
 TEST(AlignmentErrorRateTest, WeighsMissedAndExtraLinks) {
   EXPECT_DOUBLE_EQ(RateOf({{0, 0}, {1, 0}, {2, 0}}, {{0, 0}, {1, 1}}), 0.6);
 }
@@ -53,7 +53,7 @@ TEST(GreatestLinksTest, TakesTheFirstOfEqualsAndSkipsEmptyRows) {
 }
 
 TEST(GreatestLinksTest, AWordThatAttendsToTheEndOfSentenceHasNoLink) {
-  // Source and target have two words and <eos> each.
+  // Source and target consist of two words and <eos>.
   const std::vector<float> weights = {0.1f, 0.2f, 0.7f, 0.5f, 0.4f,
                                       0.1f, 0.8f, 0.1f, 0.1f};
   EXPECT_THAT(GreatestLinks(weights, 3, 2, 2),
@@ -75,11 +75,11 @@ TEST(DiagonalLinksTest, RunsFromTheFirstWordToTheLast) {
   EXPECT_THAT(DiagonalLinks(3, 3),
               ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 1},
                           AlignmentLink{2, 2}));
-  // The rounded values are 0, 0.75, 1.5 and 2.25.
+  // Before rounding, the source positions are 0, 0.75, 1.5 and 2.25.
   EXPECT_THAT(DiagonalLinks(4, 3),
               ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 1},
                           AlignmentLink{2, 2}, AlignmentLink{3, 2}));
-  // The rounded values are 0 and 2.5.
+  // Before rounding, the source positions are 0 and 2.5.
   EXPECT_THAT(DiagonalLinks(2, 5),
               ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 3}));
 }

@@ -35,9 +35,9 @@ std::string SplitOffPunctuation(absl::string_view text) {
   return result;
 }
 
-// Replaces each pair of bytes for which matches(first, second) with before +
+// Replaces each pair of bytes that satisfies matches(first, second) by before +
 // first + " " + second + after, from left to right without overlap. Comparing
-// bytes instead of characters is enough, because the tests match only ASCII.
+// bytes instead of characters is enough, because `matches` accepts only ASCII.
 // std::regex would take ten times as long.
 template <typename Matches>
 std::string SpacePairs(absl::string_view text, Matches matches,

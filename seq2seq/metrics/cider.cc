@@ -23,7 +23,7 @@ constexpr double kSigma = 6;
 struct Weights {
   std::array<std::map<std::string, double>, kOrders> ngrams;
   std::array<double, kOrders> norms = {};
-  double pairs = 0;  // number of bigrams, which pycocoevalcap takes as length
+  double pairs = 0;  // number of bigrams, used as length by pycocoevalcap
 };
 
 class Documents {
@@ -65,7 +65,7 @@ class Documents {
 
  private:
   const double log_images_;
-  // The number of images by n-gram of their references.
+  // For each n-gram, the number of images whose references contain it.
   std::map<std::string, int64_t> images_;
 };
 

@@ -69,8 +69,8 @@ TEST(CiderDTest, EqualsPycocoevalcap) {
         std::accumulate(scores.begin(), scores.end(), 0.0) / images;
     EXPECT_NEAR(mean, cider, 1e-9) << "corpus " << corpora;
     greatest = std::max(greatest, std::abs(mean - cider));
-    // pycocoevalcap's BLEU is not smoothed. If an order has no match, it is
-    // below 1e-6^(1/4).
+    // pycocoevalcap's BLEU is not smoothed. Without smoothing, BLEU is below
+    // 1e-6^(1/4), or 0.032, if an order has no match.
     if (bleu > 0.04) {
       EXPECT_NEAR(CorpusBleu(texts, wanted_texts, BleuTokenizer::kNone) / 100,
                   bleu, 1e-9);

@@ -26,8 +26,8 @@ TEST_P(D2lBleuTest, EqualsThePublishedScore) {
               GetParam().score, 5e-5);
 }
 
-// Scores that the book's notebooks print, rounded to four digits. Letters
-// replace the words of the book's sentences.
+// Scores that the notebooks of "Dive into Deep Learning" print, rounded to four
+// digits. Letters replace the words of the book's sentences.
 INSTANTIATE_TEST_SUITE_P(
     Notebooks, D2lBleuTest,
     ::testing::Values(Case{"a b x d", "a b c d", 0.6580},
@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"A B", "A B C D E F", 0.1353},
                       Case{"A B B C D", "A B C D E F", 0.6815}));
 
-// p_3 is 1/3 and p_4 is 0 for "A B B C D" against "A B C D E F".
+// For "A B B C D" against "A B C D E F", p_3 is 1/3 and p_4 is 0.
 TEST(D2lBleuOrderTest, UsesTheOrdersAskedFor) {
   const std::vector<std::string> prediction = Words("A B B C D");
   const std::vector<std::string> label = Words("A B C D E F");

@@ -118,7 +118,7 @@ class BandedDistance {
 };
 
 struct EditAlignment {
-  // The position in the sentence of each reference word. -1 before the first
+  // For each reference word, its position in the sentence. -1 before the first
   // word.
   std::vector<int64_t> sentence_of_reference;
   std::vector<bool> reference_errors;
@@ -152,7 +152,7 @@ Words Shifted(const Words& words, int64_t start, int64_t length,
   } else if (target > start + length) {
     std::rotate(begin + start, begin + start + length, begin + target);
   } else {
-    // A target inside the phrase counts from the end of the phrase.
+    // A target inside the moved phrase is an offset from the end of the phrase.
     const auto size = static_cast<int64_t>(words.size());
     std::rotate(begin + start, begin + start + length,
                 begin + std::min(size, length + target));
@@ -201,8 +201,8 @@ class ShiftSearch {
 
  private:
   struct Candidate {
-    // Consists of edits saved, words moved, negative origin and negative
-    // target.
+    // The saved edits, the moved words, the negative origin and the negative
+    // target. Greater is better.
     std::tuple<int64_t, int64_t, int64_t, int64_t> rank;
     Words words;
   };

@@ -24,8 +24,7 @@ TEST(TerEditsTest, CountsEachKindOfEdit) {
 }
 
 TEST(TerEditsTest, AShiftOfAPhraseIsOneEdit) {
-  // One shift is enough. Without shifts, there would be four insertions and
-  // deletions.
+  // Without shifts, "d e a b c" would need two insertions and two deletions.
   EXPECT_EQ(Edits("d e a b c", "a b c d e"), 1);
   EXPECT_EQ(Edits("a c d b", "a b c d"), 1);
 }
