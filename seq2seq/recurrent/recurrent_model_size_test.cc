@@ -12,9 +12,12 @@ int64_t CountOf(const Configs& configs) {
 }
 
 TEST(RecurrentModelSizeTest, OfTheDecoderWithTheContextInItsRecurrence) {
-  // Numbers of parameters: embeddings 9 * 3 and 8 * 2; encoder 12 * 3 + 12 * 4
-  // + 2 * 12; score 5 * (4 + 4 + 1); decoder 12 * (4 + 2) + 12 * 4 + 2 * 12;
-  // output 8 * 4 + 8.
+  // Numbers of parameters:
+  //   embeddings  9 * 3 and 8 * 2
+  //   encoder     12 * 3 + 12 * 4 + 2 * 12
+  //   score       5 * (4 + 4 + 1)
+  //   decoder     12 * (4 + 2) + 12 * 4 + 2 * 12
+  //   output      8 * 4 + 8
   EXPECT_EQ(CountOf({"embedding: 3 hidden: 4", "additive { width: 5 }",
                      "embedding: 2 hidden: 4"}),
             27 + 16 + 108 + 45 + 144 + 40);
@@ -28,9 +31,12 @@ TEST(RecurrentModelSizeTest, ResettingBeforeHasOneBiasAGate) {
 }
 
 TEST(RecurrentModelSizeTest, OfABidirectionalEncoderAndAWideReadout) {
-  // Numbers of parameters: encoder 2 * (16 * 3 + 16 * 4 + 2 * 16); bridge 5 * 8
-  // + 5; score 2 * (5 + 8 + 1); decoder 20 * (8 + 2) + 20 * 5 + 2 * 20; output
-  // 8 * (5 + 8 + 2) + 8.
+  // Numbers of parameters:
+  //   encoder  2 * (16 * 3 + 16 * 4 + 2 * 16)
+  //   bridge   5 * 8 + 5
+  //   score    2 * (5 + 8 + 1)
+  //   decoder  20 * (8 + 2) + 20 * 5 + 2 * 20
+  //   output   8 * (5 + 8 + 2) + 8
   EXPECT_EQ(
       CountOf({"embedding: 3 hidden: 4 cell: LSTM bidirectional: true",
                "additive { width: 2 }",
@@ -40,8 +46,11 @@ TEST(RecurrentModelSizeTest, OfABidirectionalEncoderAndAWideReadout) {
 }
 
 TEST(RecurrentModelSizeTest, OfInputFeeding) {
-  // Numbers of parameters: decoder 12 * (2 + 4) + 12 * 4 + 2 * 12; attentional
-  // vector 4 * (4 + 4). The score has none.
+  // Numbers of parameters:
+  //   decoder             12 * (2 + 4) + 12 * 4 + 2 * 12
+  //   attentional vector  4 * (4 + 4)
+  //
+  // The score has no parameters.
   EXPECT_EQ(CountOf({"embedding: 3 hidden: 4", "dot {}",
                      "embedding: 2 hidden: 4 query: CURRENT_STATE "
                      "readout: ATTENTIONAL input_feeding: true"}),
