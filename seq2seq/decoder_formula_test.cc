@@ -53,7 +53,7 @@ Matrix SigmoidOf(const Matrix& x) {
 }
 
 // Computes one step of a decoder whose context enters every gate, for one
-// source of 4 ids and the word `kWord`.
+// source of 4 ids. The decoder reads the word `kWord`.
 class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
  protected:
   static constexpr int kHidden = 4;
@@ -114,7 +114,8 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
   Forward<double> forward_;
   Var<double> alignment_;
   Matrix values_;  // [time, hidden]
-  // The columns are the states before and after the step, and the word.
+  // The state before the step, the state after the step, and the embedding of
+  // the word, as columns.
   Matrix s_, after_, y_;
   Eigen::VectorXd weights_;
   Matrix c_;

@@ -99,7 +99,7 @@ TEST_F(DecoderPositionsTest, AStepIsAPosition) {
 
 TEST_F(DecoderPositionsTest, BeamsAreAlternativesAtOnePosition) {
   Step({5});
-  // Three rows of one source.
+  // The source gets three rows.
   Arena arena;
   DecoderCache<double> cache(*state_, {.rows = 3, .vocabulary = 8}, arena);
   cache.Gather(cache.View(tape_), {0, 0, 0}, 3);

@@ -60,13 +60,13 @@ class DecoderState : public LayerState<T> {
   }
   absl::Span<const Slot> slots() const { return slots_; }
 
-  // Sets a slot. The leading extent of `value` must be sources() or rows(). An
-  // empty `value` is ignored.
+  // Sets a slot. The leading extent of `value` must be sources() for
+  // SetSource() and rows() for SetRow(). An empty `value` is ignored.
   void SetSource(int slot, Var<T> value) override;
   void SetRow(int slot, Var<T> value) override;
   Var<T> Source(int slot) const override { return (*this)[slot]; }
   // Returns the value of a slot. Fails a check if the slot is empty although
-  // the state has read a position.
+  // position() is above 0.
   Var<T> Row(int slot) const override;
   // Appends the positions of `part` to a growing slot, and returns all of them.
   // Fails a check if the slot lacks some of the position() positions read.

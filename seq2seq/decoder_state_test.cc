@@ -163,7 +163,7 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
   EXPECT_THAT(Valid(last[kCache], 2), ElementsAre(3, 4, 6, 7, 3, 4, 4, 5));
 }
 
-// Latent keys without a rotary part have no elements.
+// Latent attention without a rotary part has a source slot without elements.
 TEST(DecoderCacheTest, ASourceWithoutElementsSharesNothing) {
   Tape<float> tape;
   Arena arena;
@@ -194,7 +194,8 @@ TEST(DecoderCacheTest, ASlotThatAStepLeftAloneIsGatheredAllTheSame) {
   EXPECT_TRUE(view.lengths().empty());
 }
 
-// A decoder that reads its two previous states moves values in this way.
+// A decoder that reads its two previous states moves a value from one slot to
+// another in each step.
 TEST(DecoderCacheTest, AStepMayMoveTheValuesOfSlots) {
   Tape<float> tape;
   Arena arena;

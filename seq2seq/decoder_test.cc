@@ -18,9 +18,9 @@
 namespace regard {
 namespace {
 
-// Beams repeat, change places and end. Each is compared with the same ids read
-// one after another without a cache. The results are bit-identical although the
-// cache contains spare positions.
+// Beams are repeated, exchanged and ended. The readout of each row must be
+// bit-identical to the readout after reading its ids one by one without a
+// cache, although the cache contains spare positions.
 TEST(DecoderCacheTest, ACachedStepHasTheBitsOfAStepWithoutCache) {
   constexpr int64_t kVocabulary = 9;
   constexpr int64_t kSources = 2;

@@ -298,7 +298,8 @@ TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
   }
 }
 
-// Compares floats, bit by bit if a step uses the kernels of teacher forcing.
+// If a step uses the kernels of teacher forcing, float outputs must be
+// bit-identical. Otherwise, they must be close.
 TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
   TestModel<float> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();

@@ -12,8 +12,9 @@
 
 namespace regard {
 
-// Returns patterns of the hook points of the attention layers that `choice` may
-// select. They name the attention weights or another `value`.
+// Returns patterns for the hook points of the attention layers that `choice`
+// may select. The patterns match attention weights, or the values named
+// `value`.
 std::vector<std::string> AlignmentSites(const AlignmentChoice& choice = {},
                                         absl::string_view value = "weights");
 

@@ -162,7 +162,7 @@ TEST_F(ScoreTokensTest, AreThoseOfAllLogitsAtOnce) {
 }
 
 TEST_F(ScoreTokensTest, MemoryDoesNotGrowWithTheRows) {
-  // All logits would take 560 MB.
+  // The logits of all rows would take 560 MB.
   constexpr int64_t kRows = 200000;
   const Var<float> readout = Readout(kRows);
   const std::vector<int32_t> targets(kRows, 5);

@@ -23,8 +23,9 @@
 namespace regard {
 namespace {
 
-// Returns pairs in which the target is the reversed source in other words,
-// after one word that is unique to the pair.
+// Returns pairs of sentences. The target is the source in reverse order, with
+// each word mapped to a target word. The first source word is unique to the
+// pair.
 std::vector<EncodedPair> Pairs() {
   const RandomStream random(9, "sources");
   uint64_t at = 0;

@@ -150,7 +150,7 @@ int32_t Likeliest(const TestModel<double>& model, Forward<double>& forward,
   return best;
 }
 
-// A sentence read by a decoder that continues with its own words.
+// The ids and the readouts of a decoder that reads its own predictions.
 struct RollOut {
   std::vector<double> readouts;
   std::vector<int32_t> read;  // begins with <bos>

@@ -21,7 +21,7 @@ namespace regard {
 
 namespace {
 
-// Returns for example "1 GRU layers of width 8".
+// Returns a description like "1 GRU layers of width 8".
 template <typename Config>
 std::string SizeOf(const Config& config) {
   return absl::StrCat(config.layers(), " ",
@@ -123,7 +123,7 @@ const char* PathOf(bool own, const char* name) {
   return own ? name : "transformer";
 }
 
-// Reports fields of both kinds, recurrent and Transformer, for the same part.
+// Reports parts that have both a recurrent and a Transformer config.
 void ValidateKinds(const EncoderDecoderConfig& config,
                    ConfigProblems& problems) {
   if (config.has_encoder() && config.has_transformer_encoder()) {

@@ -69,8 +69,8 @@ constexpr const char* kEveryKind[] = {
 const std::vector<Ids> kSources = {
     {4, 5, 6, 3}, {8, 3}, {7, 4, 7, 4, 5, 3}, {3}, {5, 5, 8, 3}};
 
-// Returns the log-probability of the ids and, if the translation is finished,
-// <eos>, by one pass over all words.
+// Returns the log-probability of the ids, and of <eos> if the translation is
+// finished. Computes it in one pass over all words.
 double LogProbability(const TestModel<float>& model, Forward<float>& forward,
                       const Ids& source, const Translation& translation) {
   EncodedPair pair = {source, translation.ids};

@@ -289,8 +289,7 @@ TEST(TranslationModelTest, OutputsMayBeAsLongAsTargetsOfTheTraining) {
   EXPECT_EQ(evaluate({}, "x", &ids), 2);
   EXPECT_EQ(ids, 32);
   EXPECT_EQ(evaluate({}, "<eos>", &ids), 0);
-  // A run of an earlier program contains no lengths, so the limit is 2 * 2 +
-  // 10.
+  // Runs of earlier versions contain no lengths, so the limit is 2 * 2 + 10.
   EXPECT_EQ(evaluate(TargetLengths(), "x", &ids), 2);
   EXPECT_EQ(ids, 14);
 }
@@ -344,15 +343,16 @@ double ErrorRate(int64_t cut_tokens) {
 }
 
 TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
-  // Two of the links (0, 0), (1, 0) and (2, 0) are among the three gold
-  // alignments.
+  // Of the predicted links (0, 0), (1, 0) and (2, 0), two are among the three
+  // gold alignments.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/0), 1 - 2 * 2.0 / 6);
-  // Each side is cut to one word without <eos>. The predicted link (0, 0) is
+  // Each side is cut to one word without <eos>. The only predicted link is
   // right.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/1), 1 - 2 * 1.0 / 4);
 }
 
-// If all inner products are zero, a selected block of one key is source word 0.
+// If all dot products are zero, a selection of one block of one key selects
+// source word 0.
 TEST(TranslationModelTest, GoldIsSelectedWhereTheSelectionHasTheSourceWord) {
   const auto selected = [](const std::string& model, int64_t cut_tokens = 0) {
     return AlignedMetrics(model, cut_tokens).at("gold_selected");
@@ -361,7 +361,7 @@ TEST(TranslationModelTest, GoldIsSelectedWhereTheSelectionHasTheSourceWord) {
   EXPECT_DOUBLE_EQ(selected(Recurrent(one)), 2.0 / 3);
   EXPECT_DOUBLE_EQ(
       selected(Recurrent("selection { moba { block_size: 1 top_k: 2 } }")), 1);
-  // The model reads the words of only one link, (0, 0).
+  // After the cut, the model reads both words of only one gold alignment.
   EXPECT_DOUBLE_EQ(selected(Recurrent(one), /*cut_tokens=*/1), 1);
   const std::string transformer =
       "transformer { width: 4 layers: 2 attention { heads: 2 attention { " +

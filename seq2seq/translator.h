@@ -36,10 +36,10 @@ struct TranslationMember {
   TargetLengths lengths = {};
 };
 
-// Returns the translations of each source, best first: at most search.n_best(),
-// at least one. `sources` are results of EncodeSource(), and no longer than the
-// decoders support. The translations of a source are bit-identical in any batch
-// of sources.
+// Returns the translations of each source, best first. A source has at least
+// one and at most search.n_best() translations. `sources` are results of
+// EncodeSource(), and no longer than the decoders support. The translations of
+// a source are bit-identical in any batch of sources.
 std::vector<std::vector<Translation>> TranslateIds(
     absl::Span<const TranslationMember> members,
     absl::Span<const std::vector<int32_t>> sources, const SearchConfig& search,

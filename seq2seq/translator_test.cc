@@ -276,8 +276,8 @@ const Translation& Best(const std::vector<Translation>& translations) {
                            });
 }
 
-// A simple beam search, which decodes each hypothesis again from its first
-// word, and sorts all continuations.
+// A simple beam search. It decodes each hypothesis again from its first word,
+// and sorts all continuations.
 Translation SimpleSearch(TestModel& model, const Ids& source,
                          const SearchConfig& search) {
   const size_t longest =
@@ -391,8 +391,8 @@ TEST_P(BatchedTranslateTest, ASentenceTranslatesTheSameAloneAndInAnyBatch) {
 
 TEST_P(BatchedTranslateTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
   bool at_different_steps = false;
-  // With three words, no sentence ends. With four words, only <unk> and <eos>
-  // are possible, which are fewer than the beam.
+  // With three ids, the vocabulary has no <eos>, so no sentence ends. With
+  // four, only <unk> and <eos> are possible, which are fewer than the beam.
   for (const int32_t target_words : {3, 4, 6, 71}) {
     TestModel model = Model(target_words, 2);
     const std::vector<Ids> sources = Sources(9, 9);
@@ -472,8 +472,8 @@ TEST(TranslateTest, AWarmSearchAllocatesAsMuchForFewStepsAsForMany) {
       allocations.push_back(AllocationCount() - before);
     }
     EXPECT_EQ(allocations[2], allocations[3]);
-    // Each source has a list of one translation with ids and weights. All other
-    // arrays are allocated once.
+    // Each of the ten sources needs memory for a list of one translation with
+    // ids and weights. All other arrays are allocated once.
     EXPECT_LE(allocations[3], 4 * 10 + 20);
   }
 }

@@ -39,8 +39,8 @@ Message Parse(const char* text) {
   return message;
 }
 
-// A model with random parameters in [-0.8, 0.8], large enough to make a
-// difference.
+// A model with random parameters in [-0.8, 0.8], so that outputs differ clearly
+// between inputs.
 template <typename T>
 class TestModel {
  public:
