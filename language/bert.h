@@ -52,7 +52,7 @@ class Bert {
        int64_t vocabulary, const ParameterScope<T>& scope);
 
   // Returns the outputs, [size, time, width]. `inputs` are passed to the
-  // layers. The lengths of `batch` replace the lengths of their mask.
+  // layers. The lengths of `batch` replace the lengths of the mask in `inputs`.
   Var<T> operator()(Forward<T>& forward, const BertBatch& batch,
                     LayerInputs<T> inputs = {}) const;
 

@@ -55,8 +55,8 @@ class ParityRun {
     return tape_.Input(fixture_[name].shape, fixture_.Floats(name));
   }
 
-  // Compares `y` with the fixture, and uses the fixture's weights as its
-  // gradient.
+  // Compares `y` with the fixture. Sets the gradient of `y` to the fixture's
+  // weights.
   void Project(Var<float> y, const std::string& name) {
     ExpectParity(y.span(), fixture_[name], name);
     const std::vector<float> weights = fixture_.Floats(name + ".weights");
@@ -151,8 +151,8 @@ TEST(BertParityTest, LayerWithHeadMask) {
   CheckEncoderLayer("bert_layer_head_mask");
 }
 
-// Tests a causal layer that attends to a memory. Its outputs for all positions
-// at once, and for one position after another, must equal the fixture.
+// Tests a causal layer that attends to a memory. Its outputs must equal the
+// fixture, whether it computes all positions at once or one after another.
 void CheckDecoderLayer(const std::string& name) {
   SCOPED_TRACE(name);
   ParityRun run(name);

@@ -10,9 +10,9 @@
 
 namespace regard {
 
-// Returns the covariance of x and y divided by their standard deviations, from
-// the sums of 1, x, y, x^2, y^2 and x * y. 0 if x or y is constant, and NaN if
-// x or y contains NaN.
+// Returns the covariance of x and y divided by the product of their standard
+// deviations, from the sums of 1, x, y, x^2, y^2 and x * y. 0 if x or y is
+// constant, and NaN if x or y contains NaN.
 double CorrelationOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kCorrelation = {"correlation", 6,
@@ -24,8 +24,8 @@ ExampleMetric CorrelationMetric(const std::string& name,
                                 absl::Span<const double> x,
                                 absl::Span<const double> y);
 
-// Returns the rank of each number, from 1. Equal numbers share the mean of
-// their ranks. All ranks are NaN if any number is NaN.
+// Returns the rank of each number, counted from 1. Equal numbers share the mean
+// of their ranks. All ranks are NaN if any number is NaN.
 //
 // Spearman's correlation is the correlation of ranks. Resamples of a metric
 // keep the ranks of the whole set.

@@ -39,7 +39,8 @@ TEST(CorrelationTest, IsExactWhereNumbersAreLarge) {
   const ExampleMetric metric = CorrelationMetric("pearson", x, y);
   EXPECT_EQ(metric.name, "pearson");
   EXPECT_DOUBLE_EQ(metric.Value(), -1);
-  // A resample with the first two pairs, and a resample with one pair twice.
+  // The first resample contains the first two pairs. The second contains one
+  // pair twice.
   EXPECT_DOUBLE_EQ(metric.ValueOf({0, 1}), -1);
   EXPECT_EQ(metric.ValueOf({1, 1}), 0);
 }

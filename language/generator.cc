@@ -29,7 +29,7 @@ size_t BatchSize(Prompts prompts, int64_t block,
   int64_t count = 0;
   while (count < std::min(std::ssize(prompts), kMostPrompts)) {
     const int64_t read = std::ssize(prompts[static_cast<size_t>(count)]);
-    // Limits `length` before the sum, which could overflow.
+    // Limits `length` before the addition, which could overflow.
     longest = std::max(longest,
                        std::min(block, read + std::min(options.length, block)));
     if (count > 0 && (count + 1) * rows * longest > kMostPositions) break;
@@ -46,7 +46,7 @@ bool Completes(const TextVocabulary& vocabulary, int32_t before,
   for (const std::string& stop : stops)
     longest = std::max(longest, stop.size());
   std::vector<int32_t> tail;  // in reverse order
-  size_t bytes = 0;           // number between the first and the last id
+  size_t bytes = 0;           // text bytes between the first and the last id
   bool enough = false;
   ids([&](int32_t id) {
     if (tail.size() > 1) bytes += vocabulary.Piece(id, tail.back()).size();

@@ -34,15 +34,15 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Mixers of the layers of a Transformer.
+// The mixers that the layers of the tested models use.
 constexpr const char* kMixers[] = {
     "", "mixer { retention { heads: 2 } }",
     "pattern {} pattern { mixer { gated_linear { heads: 2 } } }",
     "mixer { mamba2 { heads: 2 key_width: 4 } }",
     "mixer { linear_attention { heads: 2 } }"};
 
-// A model of the text "abcdefgh". Its parameters are so large that it chooses
-// different ids.
+// A model of the text "abcdefgh". Spread() gives it large random parameters, so
+// that it does not repeat a single id.
 class GeneratorTest : public ::testing::Test {
  protected:
   static LanguageModel Make(const std::string& fields,
@@ -87,7 +87,7 @@ class GeneratorTest : public ::testing::Test {
     return ContinueAll(model, prompt, options, probe)[0].ids;
   }
 
-  // Returns the logits after ids[first .. end), computed in one pass.
+  // Returns the logits after the last of `ids`, computed in one pass.
   static std::vector<float> LogitsAfter(const LanguageModel& model,
                                         absl::Span<const int32_t> ids,
                                         Probe<float>* probe = nullptr) {
@@ -122,8 +122,8 @@ absl::Span<float> BiasAlone(LanguageModel& model) {
 }
 
 TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
-  // Runs without interventions, and with one that replaces the maps of all
-  // layers.
+  // Generates without interventions, and with an intervention that replaces the
+  // attention weights of all layers.
   google::protobuf::RepeatedPtrField<Intervention> none;
   google::protobuf::RepeatedPtrField<Intervention> uniform;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -138,8 +138,8 @@ TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
       Probe<float>* const probe = configured.ForEvaluation(0);
       EXPECT_EQ(probe != nullptr, interventions == &uniform);
       std::vector<int32_t> text = {0, 3, 5};
-      // The model reads at most 12 ids. When the text has 13 ids, only the last
-      // 6 are read again, and so on.
+      // The model reads at most 12 ids. When it has read 12 ids, it begins
+      // again with the last 6 ids of the text.
       const std::vector<int32_t> made =
           Continue(model, text, Greedy(40), probe);
       ASSERT_EQ(made.size(), 40);
@@ -293,7 +293,8 @@ TEST_F(GeneratorTest, BatchesKeepTheOrderOfPrompts) {
   }
 }
 
-// Returns the log-probability of `ids` after `prompt`, computed in one pass.
+// Returns the log-probability of `ids` after `text`, computed with one pass per
+// id.
 double GeneratorTest::LogProbability(const LanguageModel& model,
                                      std::vector<int32_t> text,
                                      const std::vector<int32_t>& ids) {
@@ -410,7 +411,8 @@ TEST_F(GeneratorTest, TextsStopWithTheFirstStopString) {
                   text.substr(0, text.find(options.stops[1]) + length));
       }
     }
-    // A stop string does not match if part of it is in the prompt, "bc".
+    // The prompt ends in "bc". A stop string that begins in the prompt must not
+    // match.
     options.stops = {"bc" + text.substr(0, 2), "c" + text.substr(0, 1)};
     EXPECT_EQ(Continue(model, prompt, options), whole);
   }
@@ -439,7 +441,8 @@ TEST_F(GeneratorTest, StopStringsAreOfTheTextNotOfIds) {
   EXPECT_THAT(Continue(model, {1}, options), ElementsAre(2, 2));
 }
 
-// A text that stops is complete, and competes with texts that continue.
+// A text that contains a stop string is complete, and competes with texts that
+// continue.
 TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
   LanguageModel model = Make("block: 12");
   const absl::Span<float> bias = BiasAlone(model);
@@ -461,7 +464,7 @@ TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
   EXPECT_NEAR(found[1].score, std::log(0.144), 1e-5);
 }
 
-// Texts that end and texts that are cut compete by score.
+// Complete texts and texts that are cut compete by score.
 TEST_F(GeneratorTest, ABeamCutsTextsAtTheLength) {
   LanguageModel model = Make("block: 12 examples: LINES");
   const SpecialIds special = model.vocabulary().special_ids();

@@ -119,7 +119,7 @@ TEST(LanguageModelTest, HasThePublishedNumberOfParameters) {
                 "tied_embeddings: TARGET_OUTPUT }",
                 50257),
             124439808);
-  // The CPU example of nanoGPT on Tiny Shakespeare.
+  // nanoGPT's CPU example on Tiny Shakespeare has these sizes.
   EXPECT_EQ(CountParameters("transformer { width: 128 layers: 4 "
                             "attention { heads: 4 bias: false } "
                             "feed_forward { bias: false } norm { bias: false } "

@@ -206,7 +206,7 @@ TEST_F(MaskedTextTest, WordsAreMaskedWhole) {
     const auto ids = batch.input.ids;
     std::vector<bool> masked(ids.size());
     for (const int32_t at : batch.positions) masked[at] = true;
-    // Positions of the words: 1-2, 3, 4-5, 6, 7-8, 9-10, 11, 12.
+    // The words are at positions 1-2, 3, 4-5, 6, 7-8, 9-10, 11 and 12.
     for (const int begin : {1, 4, 7, 9}) {
       EXPECT_EQ(masked[begin], masked[begin + 1]) << begin;
     }
@@ -229,13 +229,14 @@ TEST_F(MaskedTextTest, TheRestOfAWordThatWasCutIsAWord) {
       masked.insert(at);
     }
   }
-  // The bar in w1, w2, ##s, w3, ##s, w4 | ##s, w5, ##s is the beginning of
-  // example 1.
+  // The tokens are w1, w2, ##s, w3, ##s, w4 | ##s, w5, ##s and so on, where "|"
+  // marks the beginning of example 1.
   EXPECT_TRUE(masked.contains(1));
 }
 
 TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
-  // Each document repeats one word, which shows the document of a segment.
+  // Each document repeats one of nine words. Successive documents have
+  // different words.
   words_.clear();
   for (int i = 0; i < 400; ++i) {
     const std::string word = absl::StrCat("w", 1 + i % 9);
@@ -249,8 +250,8 @@ TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
   EXPECT_GT(text.size(), 400);
   const MaskedBatch batch = text.MakeBatch(All(text), kAllMasks, arena_);
   const auto time = static_cast<int64_t>(batch.input.ids.size()) / text.size();
-  // A pair has the five words of one document, or some words of each of two
-  // documents.
+  // A pair contains the five words of one document, or at least one word of
+  // each of two documents.
   EXPECT_LE(time, 12);
   int apart = 0;
   int of_other_word = 0;
@@ -271,7 +272,7 @@ TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
     }
   }
   EXPECT_NEAR(apart, static_cast<int>(text.size()) * 2 / 3, 60);
-  // One in nine of the other documents repeats the word of the first segment.
+  // One in nine of the other documents has the word of the first segment.
   EXPECT_NEAR(of_other_word, apart * 8 / 9, 40);
 }
 

@@ -28,8 +28,8 @@ namespace regard {
 
 namespace {
 
-// The fraction and the seed of evaluations, which do not depend on the settings
-// of training.
+// The fraction of predicted tokens, and the seed of the masks, in evaluations.
+// They do not depend on the settings of training.
 constexpr double kEvaluationShare = 0.15;
 constexpr uint64_t kEvaluationSeed = 0x7E57;
 // The number of ids that an evaluation reads at once, unless one example has

@@ -59,7 +59,7 @@ class MaskedWordModel : public BertModel {
   int64_t num_examples() const override { return train_.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   const char* work_unit() const override { return "tok"; }
-  // The term of next sentences counts each example once.
+  // The next-sentence term has one target per example.
   int64_t CountTerm(size_t term,
                     absl::Span<const int64_t> examples) const override {
     return term == 0 ? CountWork(examples)

@@ -290,8 +290,8 @@ TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
   const std::string filled = answer_of(pairs, 16, "A  b\tc [MASK]");
   EXPECT_EQ(filled.find("A  b\tc "), 0);
   EXPECT_FALSE(absl::StrContains(filled, "[MASK]")) << filled;
-  // The input is [CLS] a [MASK] [SEP] [MASK] [SEP]: the first text loses its
-  // second mask.
+  // The model reads [CLS] a [MASK] [SEP] [MASK] [SEP], because the second mask
+  // of the first text is cut off.
   const std::string cut = answer_of(pairs, 6, "a [MASK] b [MASK]\t[MASK]");
   EXPECT_EQ(cut.find("a "), 0);
   EXPECT_TRUE(absl::StrContains(cut, " b [MASK]\t")) << cut;

@@ -17,7 +17,7 @@ namespace regard {
 namespace {
 
 // Returns problems by field. `begin` and `end` must be tokens of the tokenizer.
-// A default value may be missing if examples are not lines.
+// Unless examples are lines, the tokenizer may lack a default value.
 std::map<std::string, std::string> MissingTokens(
     const BytePairs& pairs, absl::string_view folder,
     const LanguageModelConfig& config) {

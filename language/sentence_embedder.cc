@@ -16,9 +16,9 @@ namespace regard {
 namespace {
 
 // The maximum number of ids of a batch, unless one text is longer. The
-// activations of so many ids stay in the cache. Batches are smaller if every
-// thread then gets one, but matrix products of fewer than kLeastIds rows are
-// slow.
+// activations of this many ids stay in the cache. Batches are smaller, down to
+// kLeastIds ids, if every thread then gets a batch. Matrix products of fewer
+// rows are slow.
 constexpr int64_t kMostIds = 512;
 constexpr int64_t kLeastIds = 128;
 

@@ -100,7 +100,7 @@ void TextClassifier::ValidateData(ConfigProblems& problems) const {
   }
   for (const auto* split : {&data_.train, &data_.dev, &data_.test}) {
     if (split->empty()) continue;
-    // A data source has either only single texts or only pairs, so checking one
+    // A data source contains only single texts or only pairs, so checking one
     // text is enough.
     const std::string why_not = WhyNot(split->front());
     if (!why_not.empty()) return problems.Add("bert", why_not);

@@ -273,7 +273,7 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
       absl::MakeSpan(second));
   REGARD_ASSIGN_OR_RETURN(const Answered answer, Answer(forward, question));
   labels.answer = answer.text;
-  labels.notes = answer.notes;  // the second text may be cut
+  labels.notes = answer.notes;  // includes notes on a second text that is cut
   labels.outputs = {{"similarity"}};
   labels.output_unit = "similarity";
   labels.chosen = 0;

@@ -58,8 +58,8 @@ class TextEmbedder : public BertModel {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // Computes loss and the correlations of scores with similarities, on dev and
-  // test: Spearman's (of ranks) and Pearson's.
+  // Computes the loss and the correlations of scores with similarities, on dev
+  // and test. The correlations are Spearman's (of ranks) and Pearson's.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
@@ -68,9 +68,9 @@ class TextEmbedder : public BertModel {
   EvaluatedSet Compare(Forward<float>& forward,
                        absl::Span<const ScoredPair> pairs) const;
 
-  // Returns the embedding of a text, or the similarity of two texts separated
-  // by a tab or of an example. Examples are from test, or from dev if
-  // there is no test set.
+  // Returns the embedding of a text. For two texts separated by a tab, or for
+  // an example, returns their similarity. Examples are from test, or from dev
+  // if there is no test set.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question) const;
   // Traces the pass over a text. For two texts, traces the pass over the first

@@ -273,7 +273,7 @@ TEST(TextEmbedderConfigTest, SpecialTokensMayBeTheSame) {
   options.unknown = options.mask = "[X]";
   EXPECT_EQ(WordVocabulary("a", options, 1).ToText(),
             "[PAD]\n[X]\n[CLS]\n[SEP]\na\n");
-  // A word of the text may also be a special token.
+  // A special token may also be a word of the text.
   options.padding = "b";
   EXPECT_EQ(WordVocabulary("a b", options, 1).ToText(),
             "b\n[X]\n[CLS]\n[SEP]\na\n");

@@ -170,7 +170,7 @@ absl::StatusOr<Answered> TextModel::Answer(Forward<float>& forward,
         std::max<int64_t>(1, block / 2), " are read; the model reads at most ",
         block, " at once"));
   }
-  // A model without <eos> always stops at the limit, which needs no note.
+  // A model without <eos> always stops at the limit, so it gets no note.
   if (made[0][0].at_limit && model_.vocabulary().special_ids().end >= 0) {
     answer.notes.push_back(absl::StrCat(
         "the continuation stopped at its limit of ", options.length, " ids"));

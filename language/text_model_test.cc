@@ -167,7 +167,7 @@ TEST(TextModelTest, LossOfATinyTextIsThatComputedByHand) {
   EXPECT_EQ(denominators[0], 6);
   EXPECT_EQ(model.CountWork(examples), 6);
   model.Loss(forward, examples, denominators, sums);
-  // The targets are bca, twice.
+  // The targets are bca in both examples.
   EXPECT_NEAR(sums[0].item(), 2 * (std::log(3) + std::log(2) + std::log(6)),
               1e-5);
   // The targets are a, b and b, in two blocks. The second block has only one
@@ -227,7 +227,8 @@ TEST(TextModelTest, BitsArePerCharacterOfPiecesOfWords) {
   TextModel inner =
       ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text);
   EXPECT_EQ(Evaluate(inner, Split::kTest).count("bits_per_character"), 0);
-  // A text without training data is a problem, unless all of it is test.
+  // A text without training data is a problem, unless the whole text is test
+  // data.
   text.test = "";
   EXPECT_EQ(ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text)
                 .Problem(),
@@ -249,8 +250,8 @@ TEST(TextModelTest, ADevThatPredictsNothingIsNone) {
   EXPECT_TRUE(ModelOf(kLines, {"ab\n", "a", ""}).has_dev());
 }
 
-// Repeats the computation of `inspect --rows`. The map of a long input is never
-// stored.
+// Repeats the computation of `inspect --rows`. The attention weights of a long
+// input must never be stored as a whole.
 TEST(TextModelTest, RowsOfALongInputNeedNoMap) {
   constexpr int64_t kTime = 3000;
   TextModel model =
@@ -271,7 +272,7 @@ TEST(TextModelTest, RowsOfALongInputNeedNoMap) {
   EXPECT_EQ(rows[0].top_key[0], 0);
   EXPECT_GT(rows[0].entropy[kTime - 1], 1);
   for (const double sum : rows[1].sum) EXPECT_EQ(sum, 1);
-  // The bound is half the size of the map of one head.
+  // The bound is half the size of the attention weights of one head.
   EXPECT_LT(tape.high_water_bytes(), kTime * kTime * sizeof(float) / 2);
 }
 
@@ -297,7 +298,7 @@ TEST(TextModelTest, ATraceReadsABlockAtMost) {
   const std::string dev(256, 'a');
   EXPECT_EQ(traced("256", dev, {.text = dev}),
             "input: requires 1 to 100 tokens, got 256");
-  // Half of an example is traced, up to most_tokens.
+  // Half of an example is traced, but at most most_tokens ids.
   EXPECT_EQ(traced("8", dev, {.example = 0}), "4");
   EXPECT_EQ(traced("256", dev, {.example = 0}), "100");
 }
@@ -335,8 +336,8 @@ TEST(TextModelTest, AnEvaluationReads4096IdsAtOnce) {
   }
 }
 
-// Returns the loss of the whole text. Each id is predicted in a separate pass
-// from the ids that its block contains.
+// Returns the mean loss of the text. Each id is predicted in a separate pass,
+// from the ids before it in its block.
 double ReferenceLoss(const TextModel& model, int64_t block, int64_t stride) {
   Tape<float> tape;
   Forward<float> forward(tape, model.language_model().parameters(), nullptr);
@@ -344,7 +345,7 @@ double ReferenceLoss(const TextModel& model, int64_t block, int64_t stride) {
   const auto end = static_cast<int64_t>(ids.size()) - 1;
   double sum = 0;
   for (int64_t i = 0; i < end; ++i) {
-    // The first block that contains id i.
+    // The beginning of the first block that contains id i.
     const int64_t first =
         i < block ? 0 : (i - block + 1 + stride - 1) / stride * stride;
     forward.BeginStep();

@@ -38,9 +38,10 @@ struct EncodedText {
 // Maps texts to ids and back.
 //
 // With characters or words, the special tokens come first: <unk> for words,
-// <bos> and <eos> for lines. Characters follow by code point. Words follow by
-// falling frequency, ties in order of first occurrence. Subwords have the ids
-// of their tokenizer, two of whose tokens may serve as <bos> and <eos>.
+// <bos> and <eos> for lines. Characters follow in the order of their code
+// points. Words follow by falling frequency, with ties in order of first
+// occurrence. Subwords have the ids of their tokenizer, two of whose tokens may
+// serve as <bos> and <eos>.
 //
 // Copyable. Immutable.
 class TextVocabulary : private TokenList {
@@ -84,8 +85,8 @@ class TextVocabulary : private TokenList {
   // <bos>, for a newline.
   //
   // Returns InvalidArgument if the prompt is not UTF-8, contains an unknown
-  // character or word, or is empty but stands for no id. A message is for
-  // example "character 5: the model does not know 'x' (U+0078)".
+  // character or word, or is empty but stands for no id. A typical message is
+  // "character 5: the model does not know 'x' (U+0078)".
   absl::StatusOr<std::vector<int32_t>> EncodePrompt(
       absl::string_view prompt) const;
 

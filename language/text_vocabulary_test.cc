@@ -235,8 +235,8 @@ TEST(TextVocabularyTest, TokensOfTheConfigBeginAndEnd) {
   LanguageModelConfig config = BytePairsOf(LanguageModelConfig::BLOCKS);
   config.mutable_tokens()->set_begin("the");
   config.mutable_tokens()->set_end("no such");
-  // Runs trained by earlier programs may have an unknown token, which
-  // ReadTokens() now rejects.
+  // Runs of earlier versions may name an unknown token, which ReadTokens() now
+  // rejects.
   EXPECT_EQ(BytePairVocabulary(config).special_ids().begin, kThe);
   EXPECT_EQ(BytePairVocabulary(config).special_ids().end, -1);
   config.set_examples(LanguageModelConfig::LINES);
@@ -291,8 +291,8 @@ TEST(TextStreamTest, GoesOnAfterAWord) {
   EXPECT_EQ(TextStream(words, ids[0]).Append(ids[1]), " b");
 }
 
-// Returns the text that appears after each byte of `text` and at the end. Sets
-// `stopped` to whether the stream stopped.
+// Returns the texts that appear after each character of `text` and at the end.
+// Sets `stopped` to whether the stream stopped.
 std::vector<std::string> Streamed(const std::string& text,
                                   const std::vector<std::string>& stops,
                                   bool* stopped) {
@@ -317,7 +317,8 @@ TEST(TextStreamTest, StopsBeforeAStopString) {
   EXPECT_THAT(Streamed("abcab", {"abd"}, &stopped),
               ElementsAre("", "", "abc", "", "", "ab"));
   EXPECT_FALSE(stopped);
-  // The stop string begins inside of the text that looked like its beginning.
+  // The stop string begins at the second byte, although the first byte looked
+  // like its beginning.
   EXPECT_THAT(Streamed("aaab", {"aab"}, &stopped),
               ElementsAre("", "", "a", "", ""));
   EXPECT_TRUE(stopped);

@@ -30,7 +30,7 @@ namespace regard {
 namespace {
 
 constexpr int64_t kEvaluationTokens = 8192;  // number of tokens read at once
-// The number of tokens of an example that are shown.
+// The maximum number of tokens of an example that are shown.
 constexpr size_t kShownTokens = 100;
 
 int64_t CountLabels(const LabelledSequence& sequence) {

@@ -49,7 +49,8 @@ class TokenClassifier : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // Computes loss, and accuracy, the fraction of labels predicted correctly.
+  // Computes the loss and the accuracy, which is the fraction of labels
+  // predicted correctly.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
