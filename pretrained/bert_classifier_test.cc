@@ -50,8 +50,8 @@ AttentionRegistry Scorers() {
   return scorers;
 }
 
-// Compares with the tolerance of ExpectParity(): absolute for numbers below 1,
-// relative above.
+// Compares with the tolerance of ExpectParity(), which is absolute for numbers
+// below 1 and relative for others.
 void ExpectNear(double got, double wanted, size_t i) {
   EXPECT_NEAR(got, wanted, 1e-5 * std::max(1.0, std::abs(wanted))) << i;
 }
@@ -137,7 +137,8 @@ TEST_F(BertClassifierTest, LossAndGradientsAreThoseOfTransformers) {
   EXPECT_NEAR(sums[0].item() / 20, expected_.back(), 1e-5);
   const double seeds[] = {1.0 / 20};
   forward.Backward(sums, seeds);
-  // Loads the gradients of transformers as the weights of another model.
+  // Loads the gradients of transformers into the parameters of another model,
+  // which orders them like the gradients of Regard.
   const auto theirs = ModelOf(ConfigOf(folder_), folder_);
   const auto tensors = PretrainedWeights::Open(
       JoinPath(kFolder, "gradients"),

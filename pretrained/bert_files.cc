@@ -113,7 +113,7 @@ void ReadSpecialTokens(const JsonObject& json, WordPieceOptions& options,
   for (const char* key :
        {"additional_special_tokens", "extra_special_tokens"}) {
     if (!json.Has(key)) continue;
-    // The value is a list, or an object that names the tokens.
+    // The value is a list of tokens, or an object whose values are tokens.
     for (const nlohmann::json& each : json.json()[key]) {
       const bool wrapped = each.is_object() && each.contains("content");
       const nlohmann::json& token = wrapped ? each["content"] : each;
@@ -214,7 +214,7 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
       if (token.has_value()) AddToken(*token, added);
     }
   }
-  // 1e30 means no limit.
+  // Numbers above 1e9, such as 1e30, mean no limit.
   const double longest = json.Real("model_max_length", 0, 0, 1e31);
   if (longest >= 1 && longest <= 1e9) {
     description->longest = static_cast<int64_t>(longest);
@@ -320,8 +320,8 @@ constexpr PoolingName kPoolings[] = {
     {"cls", "pooling_mode_cls_token", TextEmbedderConfig::CLS},
     {"max", "pooling_mode_max_tokens", TextEmbedderConfig::MAX}};
 
-// Reads 1_Pooling/config.json. Like sentence-transformers, uses the mean if it
-// specifies nothing.
+// Reads 1_Pooling/config.json. If the file names no pooling mode, uses the
+// mean, as sentence-transformers does.
 TextEmbedderConfig::Pooling ReadPooling(const JsonObject& json) {
   if (json.Has(kPoolingMode)) {
     std::vector<absl::string_view> modes;
@@ -383,15 +383,16 @@ void NoteSimilarity(const JsonObject& json, const std::string& path,
       "', but Regard compares texts by cosine similarity"));
 }
 
-// Returns whether vectors are normalized, or the default without modules.json.
+// Returns whether vectors are normalized. Without modules.json, returns the
+// default.
 absl::StatusOr<bool> ReadModules(const std::string& folder) {
   const std::string path = JoinPath(folder, kModules);
   if (!PathExists(path)) return VectorOptions().normalize;
   bool normalize = false;
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(ReadFile(path)));
-  // The file is a list. It is parsed as a field of an object that begins on the
-  // line before.
+  // The file is a list. It is parsed as a field of an object. The added text
+  // puts this object's beginning on the line before the file.
   REGARD_ASSIGN_OR_RETURN(
       JsonFile file, JsonFile::Parse(absl::StrCat("{\"modules\":\n", text, "}"),
                                      path, /*line=*/0));

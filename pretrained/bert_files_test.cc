@@ -24,7 +24,7 @@ constexpr char kModules[] = "modules.json";
 constexpr char kPooling[] = "1_Pooling/config.json";
 constexpr char kSpecial[] = "special_tokens_map.json";
 
-// The format of transformers 5, without the tokens.
+// A tokenizer.json in the format of transformers 5, with an empty vocabulary.
 constexpr char kTokenizerText[] = R"({
  "added_tokens": [{"id": 0, "content": "[PAD]", "normalized": false}],
  "normalizer": {"type": "BertNormalizer", "lowercase": true},
@@ -106,7 +106,7 @@ TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
     EXPECT_NE(text, kTokenizerText);
     return Error(kTokenizer, text);
   };
-  // BertTokenizer ignores these parts of the file.
+  // BertTokenizer ignores the pre-tokenizer of tokenizer.json.
   EXPECT_EQ(error("BertPreTokenizer", "WhitespaceSplit"), "");
   for (const char* name : {"PreTrainedTokenizerFast", "TokenizersBackend"}) {
     Write(kTokenizer, kTokenizerText);
@@ -132,7 +132,7 @@ TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
               HasSubstr("truncation_side must be one of right"));
 }
 
-// The files of the all-MiniLM-L6-v2 folder.
+// The folder contains the files that all-MiniLM-L6-v2 has.
 TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
   EXPECT_EQ(SentenceError("sentence_bert_config.json",
                           R"({"max_seq_length": 7, "do_lower_case": false})"),
@@ -266,7 +266,8 @@ TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
   EXPECT_THAT(Error("config.json", class_of("BertJapaneseTokenizer")),
               HasSubstr("F/config.json:1:44: error: tokenizer_class must"));
   EXPECT_EQ(Error(kTokenizerConfig, class_of("BertTokenizer")), "");
-  // A tokenizer.json specifies the behaviour.
+  // Other tokenizer classes are accepted if tokenizer.json specifies BERT's
+  // behaviour.
   Write(kTokenizerConfig, class_of("XLMRobertaTokenizer"));
   EXPECT_EQ(Error(kTokenizer, kTokenizerText), "");
   EXPECT_THAT(

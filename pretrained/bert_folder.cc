@@ -163,7 +163,7 @@ absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
         "relative positions");
   }
   if (!PredictsWords(description.head)) {
-    // Without an output of words, these fields have no effect.
+    // These fields affect only the head for masked words.
     ours.set_tied_embeddings(theirs.tied_embeddings());
     ours.set_output_transform(theirs.output_transform());
     ours.set_output_bias(theirs.output_bias());

@@ -308,7 +308,7 @@ TEST_F(BertFolderTest, SizesOfConfigAndWeightsMustAgree) {
                     HasSubstr("'pooler.dense.bias' is F32 [8]")));
   Replace("config.json", "\"hidden_size\": 16", "\"hidden_size\": 9");
   EXPECT_THAT(ErrorOf(), HasSubstr("num_attention_heads 2 must divide"));
-  // Nothing must be allocated for sizes without tensors.
+  // No tensor has these sizes, so Regard must not allocate memory for them.
   Replace("config.json", "\"hidden_size\": 9", "\"hidden_size\": 65536");
   Replace("config.json", "\"vocab_size\": 32", "\"vocab_size\": 16777216");
   EXPECT_THAT(ErrorOf(), HasSubstr("expected F32 [16777216, 65536]"));
@@ -331,7 +331,8 @@ TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
   EXPECT_THAT(ErrorOf(),
               HasSubstr("31 tokens, but vocab_size of config.json is "
                         "32"));
-  // vocab_size is rounded up, but the weights have fewer rows.
+  // A vocab_size that is rounded up fits vocab.txt, but the weights have fewer
+  // rows.
   const std::string config = TextOf(JoinPath(folder_, "config.json"));
   const std::string size = "\"vocab_size\": 32";
   ASSERT_THAT(config, HasSubstr(size));
@@ -407,7 +408,8 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
     return (*model)->pieces().Tokenize(text);
   };
   EXPECT_EQ(ids("The"), ids("the"));
-  // The removed tokenizer_config.json enabled lower case before.
+  // tokenizer.json enables lower case, as the removed tokenizer_config.json
+  // did.
   EXPECT_EQ(VectorsOf(**ReadModel(folder_, /*longest=*/24)), wanted);
   Write("tokenizer.json", json("false"));
   EXPECT_THAT(

@@ -227,7 +227,7 @@ WeightTable BertWeights(const BertDescription& description, BertHead head) {
                  .written = head != BertHead::kWords}},
       .prefix = "bert.",
       .old_endings = {{".gamma", ".weight"}, {".beta", ".bias"}},
-      // The heads of other tasks.
+      // A buffer of older files, and heads of other tasks.
       .ignored = {"embeddings.position_ids", "qa_outputs.**"}};
   constexpr std::pair<const char*, const char*> kOfLayer[] = {
       {"attention.query.*", "attention.self.query.*"},

@@ -83,8 +83,8 @@ struct TokenizerDescription {
 // "added_tokens_decoder", as transformers does. Later files take precedence.
 //
 // Returns an error for each of these:
-// * A "tokenizer_class", here or in config.json, that is not a BERT tokenizer,
-//   unless a tokenizer.json specifies the same behaviour.
+// * A "tokenizer_class" in these files or in config.json that is not a BERT
+//   tokenizer, unless a tokenizer.json specifies the same behaviour.
 // * Added tokens, also in added_tokens.json, other than the special tokens of
 //   `options`.
 // * Features that WordPiece does not support.

@@ -90,7 +90,7 @@ std::string WriteTo(const std::string& name, const MaskedWordModel& model) {
   return path;
 }
 
-// Returns the probabilities of transformers in the next line of logits.
+// Removes the next line of logits, and returns their softmax.
 std::vector<double> NextRow(std::vector<std::string>& lines) {
   std::istringstream text(lines.front());
   lines.erase(lines.begin());
@@ -284,8 +284,8 @@ TEST(BertWordsTest, OfAModelWithoutWordsItsOutputIsNotCompared) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("norm_order")));
 }
 
-// The order of the architectures does not matter, and unknown architectures are
-// ignored.
+// If a config names several architectures, the one with the largest head
+// counts, and unknown architectures are ignored.
 TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
   constexpr char kConfig[] = R"({"vocab_size": 8, "hidden_size": 4,
       "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4,
@@ -315,7 +315,7 @@ TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
   EXPECT_THAT(run->config, HasSubstr("pooling: POOLER"));
 }
 
-// A sentence-transformers folder is an embedder, whatever model it came from.
+// A folder with modules.json is an embedder, whatever model it came from.
 TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =

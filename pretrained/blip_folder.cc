@@ -68,8 +68,9 @@ absl::StatusOr<BlipFolder> OpenBlipFolder(absl::string_view path,
 
 namespace {
 
-// Removes fields that do not matter: transformers drops only attention weights
-// of the image encoder, and the length follows from the images.
+// Removes fields that do not matter. In the image encoder, transformers applies
+// dropout only to attention weights. The number of positions follows from the
+// size of the images.
 TransformerConfig OfImages(TransformerConfig config) {
   config.clear_dropout();
   config.mutable_position_embedding()->clear_longest();
@@ -84,8 +85,8 @@ TransformerConfig OfMemory(TransformerConfig config) {
   return WithoutRates(std::move(config));
 }
 
-// Checks that `text`, a config.json, and the image processor describe a model
-// completely.
+// Checks that `text`, the contents of config.json, describes the model
+// completely together with the image processor.
 absl::Status CheckIsBlip(const std::string& text,
                          const WordPieceFiles& tokenizer,
                          const BlipDescription& description) {

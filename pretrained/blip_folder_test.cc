@@ -150,7 +150,7 @@ TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
                      "\"BlipForQuestionAnswering\""),
               HasSubstr("'BlipForQuestionAnswering' is not supported"));
   EXPECT_THAT(config("\"text_config\"", "\"text\""), HasSubstr("text_config"));
-  // The tensors have another width.
+  // The feed-forward networks in the file have 7 hidden units.
   EXPECT_THAT(config("\"intermediate_size\": 7", "\"intermediate_size\": 9"),
               HasSubstr("intermediate.dense.weight"));
   const auto images = [&](const std::string& from, const std::string& to) {
@@ -170,7 +170,7 @@ TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
                        HasSubstr("must contain preprocessor_config.json or")));
 }
 
-// transformers 5 stores both processors in one file.
+// transformers 5 stores the image processor in processor_config.json.
 TEST_F(BlipFolderTest, ImagesMayBeAsAProcessorSays) {
   const std::string path = JoinPath(folder_, "preprocessor_config.json");
   const std::string text = absl::StrReplaceAll(
@@ -212,7 +212,7 @@ TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
               config.mutable_decoder()->set_embedding_dropout(0.3);
             }),
             "");
-  // The default is four times the width.
+  // By default, a feed-forward network is four times as wide as the model.
   EXPECT_EQ(error_of([](Config& config, Format&) {
               config.mutable_vision_transformer()
                   ->mutable_transformer()

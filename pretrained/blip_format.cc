@@ -46,8 +46,8 @@ double RateOf(const JsonObject& json, const char* key) {
   return json.Real(key, 0, 0, 0.999);
 }
 
-// Reads the fields that both halves have in common. The defaults are the
-// defaults of transformers.
+// Reads the fields that the image encoder and the text decoder have in common.
+// The defaults are the defaults of transformers.
 void ReadTransformer(const JsonObject& json, int heads, double epsilon,
                      TransformerConfig* config) {
   config->set_width(SizeOf(json, "hidden_size", 768));

@@ -1,5 +1,5 @@
 // Compares GPT-2 models of tools/parity/write_gpt2_fixtures.py with
-// transformers: equal ids, and numbers to 1e-5.
+// transformers. Ids must be equal, and numbers must agree to 1e-5.
 #include "pretrained/gpt2_folder.h"
 
 #include <algorithm>
@@ -91,8 +91,8 @@ absl::StatusOr<Gpt2> Read(const std::string& path) {
   return read;
 }
 
-// Returns a copy of a folder, which tests may damage. Files of the test's data
-// may be links.
+// Returns a copy of a folder, which tests may damage. Copies contents, because
+// the files of the test's data may be links.
 std::string CopyOf(const std::string& name) {
   const std::string folder = absl::StrCat(
       ::testing::TempDir(), "/",

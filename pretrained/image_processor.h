@@ -26,8 +26,8 @@ bool HasImageProcessor(const std::string& folder);
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
                                                const ImageFormat& otherwise);
 
-// Reads "pretrained_cfg", with which timm evaluates a model of `images`.
-// Invalid values are problems of its file.
+// Reads "pretrained_cfg", the settings with which timm evaluates a model of
+// `images`. Invalid values are problems of the file.
 ImageFormat ReadTimmFormat(const JsonObject& json, const ImageShape& images);
 
 // Writes preprocessor_config.json for the image processor class `type`.

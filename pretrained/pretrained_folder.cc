@@ -52,7 +52,8 @@ std::string TextOf(const google::protobuf::Message& message) {
   return text;
 }
 
-// Returns `inner` as the message at `path`, such as "model.captioner".
+// Returns the text of a message whose field `path`, such as "model.captioner",
+// contains `inner`.
 std::string Wrapped(absl::string_view path, absl::string_view inner) {
   const std::pair<absl::string_view, absl::string_view> names =
       absl::StrSplit(path, absl::MaxSplits('.', 1));
@@ -70,7 +71,7 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   tokens.set_next_sentence(folder.description.head ==
                            BertHead::kWordsAndFollows);
   const auto options_of = [](WordPieceOptions options) {
-    // Accents are stripped with lower case if the option is not set.
+    // If the option is not set, lower case also strips accents.
     options.strip_accents = options.strip_accents.value_or(options.lower_case);
     return TokensOf(options);
   };
@@ -136,8 +137,8 @@ BertHead HeadIn(BertHead head, const ParameterStore<float>& parameters) {
   return has("next_sentence.weight") ? head : BertHead::kWords;
 }
 
-// Reads a BERT. Classes belong to a task: a classifier of other classes loads
-// only the encoder.
+// Reads a BERT. A classifier of other classes loads only the encoder, because a
+// head belongs to its classes.
 absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(BertFolder opened, OpenBertFolder(path, scorers));
@@ -334,7 +335,7 @@ absl::Status WritePretrainedFolder(const Model<float>& model,
                                    const std::string& folder,
                                    FileOperations& files) {
   if (PathExists(folder)) {
-    // Existing files could look like part of the model.
+    // Readers could take existing files for parts of the model.
     REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> there,
                             ListDirectory(folder, files));
     if (!there.empty()) {

@@ -23,9 +23,10 @@ struct PretrainedFolder {
   // The text of an Experiment: the model, and data of the kind on which it can
   // be evaluated.
   std::string config;
-  // The folder's settings for data and models that can start from it, as texts
-  // of their messages, by path ("data.images", "model.text_classifier"). An
-  // error if the model cannot express the folder's settings.
+  // The settings of the folder for each kind of data and model that can start
+  // from it, by path, such as "data.images" or "model.text_classifier". A part
+  // is the text of a message, or an error if the model cannot express the
+  // settings.
   std::map<std::string, absl::StatusOr<std::string>> parts;
   // The path of the model in `config`.
   std::string model;

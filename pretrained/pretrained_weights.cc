@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kMostProblems = 40;
 constexpr char kWeights[] = "model.safetensors";
 
-// Returns the parts of `name` that match the stars of `pattern`. `nullopt` if
+// Returns the parts of `name` that the stars of `pattern` match. `nullopt` if
 // `name` does not match.
 std::optional<std::vector<absl::string_view>> Stars(absl::string_view pattern,
                                                     absl::string_view name) {
@@ -130,7 +130,7 @@ class PretrainedWeights::Plan {
   struct Use {
     int32_t parameter;
     const WeightName* line;
-    bool repeats;  // whether it repeats sources_[parameter]
+    bool repeats;  // whether an earlier tensor has the parameter
   };
 
   template <typename... Parts>
@@ -181,7 +181,7 @@ void PretrainedWeights::Plan::Find(const std::string& name, int32_t parameter,
                                    bool alias, std::vector<std::string>* kept) {
   const Shape& shape = infos_[parameter].shape;
   std::string wanted;
-  bool of_task = true;  // also true if the table lacks the name
+  bool of_task = true;  // also true for names that are not in the table
   bool seen = false;    // whether a tensor exists, valid or not
   for (const WeightName& line : weights_.table_.names) {
     const std::string theirs = TheirName(line, name);
@@ -345,8 +345,8 @@ bool PretrainedWeights::Has(absl::string_view theirs) const {
 absl::Status PretrainedWeights::Check(
     const ParameterStore<float>& parameters) const {
   Plan plan(*this, parameters, /*kept=*/nullptr);
-  // The existing tensors may have other problems, which can be found without
-  // the model.
+  // If some tensors do not fit, reports numbers that are not finite in the
+  // others, too.
   if (!plan.fits()) REGARD_RETURN_IF_ERROR(plan.CheckNumbers());
   return plan.status();
 }

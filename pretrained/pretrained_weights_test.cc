@@ -177,8 +177,8 @@ TEST_F(PretrainedWeightsTest, NamesMayLackThePrefixAndHaveOldEndings) {
   EXPECT_FALSE(weights->Has("wte.bias"));
 }
 
-// The number of inputs is odd, and exceeds the number that is transposed at a
-// time.
+// The number of inputs is odd and exceeds the number that Load() transposes at
+// a time.
 TEST_F(PretrainedWeightsTest, TransposesInPieces) {
   constexpr int64_t kInputs = 37;
   Write("model.safetensors", {{"w", {kInputs, 5}, Counted(5 * kInputs, 0)}});

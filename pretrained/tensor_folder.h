@@ -20,9 +20,10 @@ namespace regard {
 class TensorFolder {
  public:
   // Opens the files of a folder. Error messages are meant for users and list
-  // all problems. Problems are a link or a missing file, tensors in other files
-  // than the index says, and an index that names a path outside of the folder.
-  // An index never causes a file outside of the folder to be opened.
+  // all problems:
+  // * links and missing files,
+  // * tensors in other files than the index says,
+  // * an index that names a path outside of the folder. No such path is opened.
   static absl::StatusOr<TensorFolder> Open(const std::string& folder);
 
   // The path of the file that lists the tensors: model.safetensors, or the

@@ -22,13 +22,13 @@ namespace regard {
 
 namespace {
 
-// The sizes that the names of timm's models mean, such as "base".
+// The sizes of a model that timm names, for example, "base".
 struct Variant {
   absl::string_view name;
   int width;
   int layers;
   int heads;
-  double hidden = 4;  // times the width
+  double hidden = 4;  // as a multiple of the width
 };
 constexpr Variant kVariants[] = {
     {"tiny", 192, 12, 3},

@@ -35,8 +35,8 @@ int64_t ReadColours(const JsonObject& json, const char* key, int64_t otherwise);
 void CheckHeads(const JsonObject& json, const char* key,
                 const TransformerConfig& transformer);
 
-// Sets the fields that are the same in all Vision Transformers. `deviation` is
-// the standard deviation of the initial values.
+// Sets the fields that are equal in all Vision Transformers. `deviation` is the
+// standard deviation of the initial values.
 void SetVitCommon(double deviation, TransformerConfig* transformer);
 
 }  // namespace regard

@@ -58,7 +58,7 @@ bool HasHead(const PretrainedWeights& weights, VitNames names) {
   return weights.Has(head + "weight") || weights.Has(head + "bias");
 }
 
-// Returns the table of only the head.
+// Returns the weight table of the head alone.
 WeightTable HeadWeights(const VitDescription& description, VitNames names) {
   WeightTable table = VitWeights(description, names, /*head=*/true);
   for (auto line = table.names.begin(); line + 1 != table.names.end(); ++line) {
@@ -155,7 +155,7 @@ absl::StatusOr<VitFolder> OpenVitFolder(absl::string_view path, VitNames names,
 
 namespace {
 
-// Removes the length, which follows from the images.
+// Removes the number of positions, which follows from the size of the images.
 TransformerConfig WithoutLength(TransformerConfig config) {
   config.mutable_position_embedding()->clear_longest();
   return WithoutRates(std::move(config));

@@ -36,8 +36,8 @@ struct VitFolder {
 };
 
 // Opens a folder at the path that the user gave. Error messages are meant for
-// users and list all problems of the weights, or else of the config. The folder
-// may have no head.
+// users and list all problems of the config or, if it has none, of the weights.
+// The folder may have no head.
 absl::StatusOr<VitFolder> OpenVitFolder(absl::string_view path, VitNames names,
                                         const AttentionRegistry& scorers);
 

@@ -73,7 +73,8 @@ ImageClassifier ClassifierOf(const VitDescription& description) {
 
 class VitParityTest : public ::testing::TestWithParam<std::string> {};
 
-// Compares tokens, logits and all gradients of a weighted sum of both, to 1e-5.
+// Compares tokens and logits, and all gradients of a weighted sum of them, to
+// 1e-5.
 TEST_P(VitParityTest, ValuesAndGradients) {
   const Fixture fixture("values", Path(GetParam()));
   const absl::StatusOr<VitFolder> folder = Open(Path(GetParam()));
@@ -116,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Folders, VitParityTest,
                          ::testing::Values("vit", "vit_grey", "vit_headless",
                                            "timm", "timm_gap"));
 
-// Images are resized, cropped and normalized as the folder specifies.
+// Images must be resized, cropped and normalized as the folder specifies.
 TEST(VitFolderTest, AFileHasTheProbabilitiesOfThere) {
   for (const char* name : {"vit", "vit_grey", "timm", "timm_gap"}) {
     const Fixture fixture("values", Path(name));
