@@ -28,8 +28,8 @@ double ValueOf(const ChannelValues& values, int64_t channel) {
                         : values.blue();
 }
 
-// The position of an output pixel's centre in the input: the pixel before it,
-// and the weight of the pixel after it.
+// The place of an output pixel's centre in the input, along one axis: the input
+// pixel before it, and the weight of the input pixel after it.
 struct Place {
   int64_t first;
   double weight;

@@ -28,18 +28,18 @@ ImageTransform DrawTransform(const ImageAugmentation& config,
                              const ImageShape& shape, uint64_t seed,
                              int64_t epoch, int64_t example);
 
-// Sets out[i] to pixel i of the transformed image, (p / 255 - mean) /
-// deviation, by bilinear interpolation between pixel centres. Input and output
-// have the shape [channels, height, width]. Mean and standard deviation are
-// fields of `format`, 1/2 by default.
+// Sets out[i] to (p / 255 - mean) / deviation, where p is pixel i of the
+// transformed image, by bilinear interpolation between pixel centres. Input and
+// output have the shape [channels, height, width]. Mean and standard deviation
+// are fields of `format`, 1/2 by default.
 template <typename T>
 void TransformImage(const uint8_t* pixels, const ImageShape& shape,
                     const ImageFormat& format, const ImageTransform& transform,
                     T* out);
 
 // Returns the images examples[i] of `set` as a constant of the tape, [examples,
-// channels, height, width]. In training, the variation depends on `epoch` and
-// on the seed of the tape's random state.
+// channels, height, width]. In training, images are varied by DrawTransform()
+// with `epoch` and the seed of the tape's random state.
 template <typename T>
 Var<T> MakeImages(Tape<T>& tape, const ImageSet& set,
                   absl::Span<const int64_t> examples,

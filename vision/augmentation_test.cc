@@ -60,8 +60,8 @@ TEST(AugmentationTest, FlipsAndShifts) {
 }
 
 TEST(AugmentationTest, CropsInterpolate) {
-  // The transform takes the right half of four pixels: centres at 1.75, 2.25,
-  // 2.75 and 3.25.
+  // The transform enlarges the right half of four pixels. It reads the row at
+  // 1.75, 2.25, 2.75 and 3.25.
   const ImageShape row = {1, 1, 4};
   EXPECT_THAT(Transformed({0, 100, 200, 40},
                           {.top = 0.25, .left = 2, .scale = 0.5}, row),
@@ -122,7 +122,8 @@ TEST(AugmentationTest, DrawsFromTheConfiguredRanges) {
   }
 }
 
-// An example has the same variant in any batch. Evaluations have no variants.
+// An example is varied in the same way in any batch. Evaluations do not vary
+// images.
 TEST(AugmentationTest, ImagesOfABatch) {
   ImageSet set;
   set.shape = kShape;
@@ -146,7 +147,7 @@ TEST(AugmentationTest, ImagesOfABatch) {
   const std::vector<double> both = values({0, 1});
   const std::vector<double> second = values({1});
   EXPECT_TRUE(std::equal(second.begin(), second.end(), both.begin() + 6));
-  // The optimizer step does not matter.
+  // The variation must not depend on the optimizer step.
   tape.set_random({.seed = 5, .step = 10, .examples = {}});
   EXPECT_EQ(values({1}), second);
   std::set<std::vector<double>> variants;

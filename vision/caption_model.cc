@@ -81,7 +81,8 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
         problems.Add("begin", "must not occur in the sentences of the data");
         return;
       }
-      // WithoutPrompt() removes prompt_words_.size() words.
+      // WithoutPrompt() removes as many words as the prompt has. These words
+      // must therefore have the tokens of the prompt.
       const auto first =
           absl::MakeConstSpan(caption.words).subspan(0, prompt_words_.size());
       if (ids.size() > prompt().size() && tokens_.Encode(first) == prompt()) {

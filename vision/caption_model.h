@@ -114,11 +114,11 @@ class CaptionModel : public Model<float> {
                                     const CaptionSet& set, int64_t image,
                                     absl::Span<const int32_t> ids) const;
 
-  // Returns the attention of `tokens` [tokens] on each quadrant.
+  // Returns the sum of `tokens`, the attention weights of an image's tokens,
+  // over the patches of each quadrant.
   std::vector<double> OnQuadrants(absl::Span<const float> tokens) const;
 
-  // Returns the mean attention on the quadrants of the words of `set` if
-  // attention is uniform.
+  // Returns the pointing_mass that uniform attention has on the words of `set`.
   double UniformMass(const CaptionSet& set) const;
 
   const CaptionerConfig& config() const { return config_; }
@@ -132,8 +132,8 @@ class CaptionModel : public Model<float> {
   absl::Span<const int32_t> prompt() const {
     return absl::MakeConstSpan(prompt_).subspan(1);
   }
-  // Returns the words of a reference sentence after the prompt, as `tokens`
-  // spell them.
+  // Returns the words of a reference sentence after the prompt, in the spelling
+  // of CaptionTokens::Spelled().
   std::vector<std::string> WithoutPrompt(const Caption& caption) const;
   // Returns the quadrant of each token of a reference sentence. The first token
   // of a word has the quadrant of the word. Other tokens, and words without a
@@ -147,7 +147,7 @@ class CaptionModel : public Model<float> {
     int64_t image;
     std::vector<std::string> prompt;
   };
-  // A sentence after the prompt.
+  // The part of a sentence after the prompt.
   struct Written {
     std::vector<int32_t> ids = {};
     std::vector<std::string> names = {};  // names of the ids

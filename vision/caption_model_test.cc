@@ -92,7 +92,7 @@ TEST(CaptionModelTest, LearnsAFewCanvasesByHeart) {
       values[i] -= 0.5F * gradients.values()[i];
     }
   }
-  // The first loss is near the loss of equally likely words.
+  // The first loss is near the cross-entropy of a uniform prediction.
   EXPECT_NEAR(first, std::log(model.tokens().ids().count), 0.5);
   EXPECT_LT(loss, 0.05);
   tape.set_training(false);
@@ -165,15 +165,15 @@ TEST(CaptionModelTest, PointingOfAUniformMap) {
   EXPECT_EQ(measured.at("pointing_accuracy"), 0);
   EXPECT_NEAR(model.UniformMass(model.data().test), 4.0 / 17, 1e-6);
   std::vector<float> tokens(17, 0);
-  // After the class token, the patch at row 1, column 2 belongs to the top
-  // right quadrant.
+  // Token 0 is the class token. Token 1 + 6 is the patch at row 1, column 2, in
+  // the top right quadrant.
   tokens[1 + 6] = 0.75F;
   tokens[1 + 8] = 0.25F;
   tokens[0] = 9;
   EXPECT_THAT(model.OnQuadrants(tokens), ElementsAre(0, 0.75, 0.25, 0));
 }
 
-// A row of TokenAttention() is a row of the map that Evaluate() reads.
+// The weights of TokenAttention() must give the pointing metrics of Evaluate().
 TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
   CaptionModel model = ModelOf(Canvases(3, 1));
   Tape<float> tape;
@@ -281,7 +281,7 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
   EXPECT_THAT(
       problems_of("prompt: \"\" tokens {} begin: \"circle\""),
       ElementsAre("begin: must not occur in the sentences of the data"));
-  // A sentence has no words after the prompt.
+  // The second sentence has no words after the prompt.
   CaptionSplits bare = Canvases(3);
   bare.train.captions[1].words.resize(3);
   ConfigProblems problems;
@@ -323,7 +323,7 @@ TEST(CaptionModelTest, SentencesMayBePiecesOfWords) {
   caption.words = {"a", "picture", "of", "a", "circle", "above", "a", "Star"};
   caption.quadrants = {-1, -1, -1, -1, 2, -1, -1, 0};
   const CaptionModel model = PiecesModel(data);
-  // There are 19 tokens, [DEC] after them, and one more id.
+  // There are 19 tokens. [DEC] is id 19, and id 20 has no token.
   EXPECT_EQ(model.tokens().ids().count, 21);
   EXPECT_EQ(model.captioner().decoder().head().vocabulary(), 21);
   EXPECT_EQ(model.captioner().decoder().head().special_ids().begin, 19);
@@ -336,7 +336,8 @@ TEST(CaptionModelTest, SentencesMayBePiecesOfWords) {
               ElementsAre("a", "circle", "above", "a", "star"));
 }
 
-// A prompt is a problem if it splits the tokens of the data into other words.
+// A prompt may differ from the sentences in case, but must consist of whole
+// words of the sentences.
 TEST(CaptionModelTest, APromptIsTheWordsOfTheData) {
   CaptionSplits data = Canvases(1);
   data.vocabulary = kPieces;
@@ -352,7 +353,8 @@ TEST(CaptionModelTest, APromptIsTheWordsOfTheData) {
   }
 }
 
-// The prompt has three tokens, and [SEP] is also predicted.
+// The prompt has three tokens, which are not predicted. The other tokens and
+// [SEP] are predicted.
 TEST(CaptionModelTest, PiecesArePredictedOneByOne) {
   CaptionSplits data = Canvases(1);
   data.train.captions[0].words = {"a", "picture", "of", "circle", "circle"};

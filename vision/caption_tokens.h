@@ -59,8 +59,8 @@ class CaptionTokens {
   std::vector<std::string> Names(absl::Span<const std::string> words) const;
   std::string Name(int32_t id) const;
 
-  // Returns the words of a sentence that continues the words `prompt` with
-  // `ids`, as they are written.
+  // Returns the words of a sentence that consists of the words `prompt` and the
+  // tokens `ids`.
   std::vector<std::string> Decode(
       absl::Span<const int32_t> ids,
       absl::Span<const std::string> prompt = {}) const;

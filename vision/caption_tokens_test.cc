@@ -53,7 +53,7 @@ TEST(CaptionTokensTest, WordsAreThoseOfThePromptAndTheData) {
   EXPECT_THAT(ProblemsOf(tokens), ElementsAre());
 }
 
-// Compares with the decoding of transformers without special tokens.
+// Decode() must equal the decoding of transformers without special tokens.
 TEST(CaptionTokensTest, PiecesAreThoseOfBert) {
   const CaptionTokens tokens = Of(
       "tokens {}", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\npicture\nof\ncat\n##s\n.\n");

@@ -81,7 +81,7 @@ TEST(CaptionerTest, Gradients) {
   }
 }
 
-// A prompt and single steps give the same logits as teacher forcing.
+// Reading a prompt and then single ids must give the logits of teacher forcing.
 TEST(CaptionerTest, StepsAreTheFullPass) {
   for (const char* decoder : {"", kBlip}) {
     SCOPED_TRACE(decoder);
@@ -142,7 +142,8 @@ TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
   }
 }
 
-// A beam search finds sentences at least as likely as greedy search.
+// A beam search must find sentences that are at least as likely as those of
+// greedy search.
 TEST(CaptionerTest, IsSearchedAsAnyDecoder) {
   LayerRun<float> run;
   const Captioner<float> model = Make(run);

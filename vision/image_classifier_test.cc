@@ -79,7 +79,8 @@ TEST(ImageClassifierTest, LearnsAFewImagesByHeart) {
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), &gradients);
   const double first = Descend(model, forward, gradients, 0.2);
-  // The first loss is near the loss of eight equally likely classes.
+  // The first loss is near the cross-entropy of a uniform prediction of eight
+  // classes.
   EXPECT_NEAR(first, std::log(8), 0.3);
   double loss = first;
   for (int i = 0; i < 800; ++i) {
@@ -130,9 +131,9 @@ TEST(ImageClassifierTest, RanksOfOtherThreadsPredictTheSameBits) {
   EXPECT_FALSE(predicted[0].empty());
 }
 
-// Computes both metrics from Predict().
+// The metrics of Evaluate() must equal those computed from Predict().
 TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
-  // 102 images have 510 tokens.
+  // An evaluation reads at most 512 tokens at once, and 102 images have 510.
   ImageClassifier model = ModelOf(Shapes(1, 105));
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);

@@ -219,7 +219,7 @@ class Blip {
     std::vector<int32_t> read = {model_.decoder().head().special_ids().begin};
     read.insert(read.end(), prompt.begin(), prompt.end());
     for (int64_t i = 0; i < shape[0]; ++i) {
-      // The limit is 14 words and the end.
+      // The limit is 14 words and the end token.
       sources.push_back({15, static_cast<uint64_t>(i), read});
     }
     SearchConfig search;

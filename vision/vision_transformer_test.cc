@@ -52,7 +52,7 @@ std::vector<std::string> Problems(const VisionTransformerConfig& config,
   return paths;
 }
 
-// The sizes of timm's vit_base_patch16_224.
+// The config has the sizes of timm's vit_base_patch16_224.
 TEST(VisionTransformerTest, HasThePublishedParameters) {
   const auto config = Parse<VisionTransformerConfig>(
       "patch: 16 transformer { width: 768 layers: 12 attention { heads: 12 } "
