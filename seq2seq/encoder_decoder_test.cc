@@ -220,7 +220,8 @@ TEST_P(EncoderDecoderTest, PaddingChangesNothingAndGetsNoGradient) {
   const bool tied = !model.store().aliases().empty();
   for (const char* name :
        {"encoder.embedding.weight", "decoder.embedding.weight"}) {
-    // The output layer reads all rows of a tied embedding.
+    // The output layer reads all rows of a tied embedding, so the row of
+    // padding has a gradient.
     if (tied && std::string(name) == "decoder.embedding.weight") continue;
     const Parameter<float> weight = *model.store().FindByName(name);
     const auto width =
@@ -336,7 +337,7 @@ TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
   }
 }
 
-// Compares valid readouts, and all gradients, with and without lengths.
+// Valid readouts and all gradients must be equal with and without lengths.
 TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
   TestModel<double> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();
@@ -419,7 +420,7 @@ TEST(EncoderDecoderDeathTest, LengthsFall) {
                "3 lengths for 3 rows, in falling order");
 }
 
-// Reads a prompt at once, and then one word per step.
+// Reading a prompt at once must equal reading it one word at a time.
 TEST_P(EncoderDecoderTest, APromptIsItsWordsOneByOne) {
   TestModel<float> model(GetParam().config);
   Tape<float> tape;
@@ -446,7 +447,7 @@ TEST_P(EncoderDecoderTest, APromptIsItsWordsOneByOne) {
   }
 }
 
-// n steps of one word have the same gradients as one call with n words.
+// n steps of one word must have the gradients of one call with n words.
 TEST_P(EncoderDecoderTest, StepsHaveTheGradientOfTeacherForcing) {
   TestModel<double> model(GetParam().config);
   const std::vector<EncodedPair> pairs = {{{4, 5, 6, 3}, {4, 7, 3}}};

@@ -58,7 +58,7 @@ void CaptionModel::AddPointing(absl::Span<const float> tokens, int32_t quadrant,
   const std::vector<double> shares = OnQuadrants(tokens);
   const double own = shares[static_cast<size_t>(quadrant)];
   ++pointing->words;
-  // A tie for the largest fraction does not count as correct.
+  // A quadrant that ties for the most attention does not count as correct.
   const auto as_large = std::count_if(shares.begin(), shares.end(),
                                       [&](double s) { return s >= own; });
   if (as_large == 1) ++pointing->correct;

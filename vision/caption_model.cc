@@ -94,7 +94,7 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
       return;
     }
   }
-  // The decoder reads the first id and all other ids of a sentence.
+  // The decoder reads the begin token and the ids of a sentence.
   const auto needed = static_cast<int64_t>(longest) + 1;
   if (needed > captioner_.decoder().longest_position()) {
     problems.Add(

@@ -84,8 +84,8 @@ void ExpectNear(const std::vector<double>& a, const std::vector<double>& b,
   }
 }
 
-// Compares batches with padding, with and without lengths, and batches of one
-// position.
+// Compares a decoder that reads all ids at once with one that reads them one by
+// one, on a batch with padding and on single examples.
 void ExpectThatStepsAgree(const EncoderDecoderConfig& config) {
   EncoderDecoderConfig steps = config;
   // A decoder with scheduled sampling reads ids one by one. With probability 0,
