@@ -43,7 +43,7 @@ TextClassifierConfig ConfigOf(const std::string& more = "") {
   return config;
 }
 
-// Returns texts whose class is 1 if they contain a b.
+// Returns texts whose class is 1 if they contain the word "b".
 LabelledSplits Data() {
   LabelledSplits data;
   data.labels = {"without", "with"};

@@ -336,7 +336,8 @@ TEST(TextStreamTest, StopsAtWhatIsCompleteFirst) {
   EXPECT_TRUE(stopped);
 }
 
-// "é" is two tokens of one byte each, and " the" is one token.
+// A stop string may begin or end inside of the token " the", or span the two
+// byte tokens of "é".
 TEST(TextStreamTest, StopsAcrossTheBordersOfTokensAndInsideOfThem) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));

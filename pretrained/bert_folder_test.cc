@@ -178,7 +178,7 @@ TEST_F(BertFolderTest, IsReadAsItWasWritten) {
   EXPECT_EQ((*again)->longest(), (*model)->longest());
   EXPECT_EQ(TextOf(JoinPath(copy, "vocab.txt")),
             TextOf(JoinPath(folder_, "vocab.txt")));
-  // The weights are written byte for byte as they were read.
+  // Reading and writing the weights again must not change a byte.
   const std::string once = TextOf(JoinPath(copy, "model.safetensors"));
   ASSERT_THAT(WriteBertFolder(**again, copy, files), IsOk());
   EXPECT_EQ(TextOf(JoinPath(copy, "model.safetensors")), once);

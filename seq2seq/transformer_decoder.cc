@@ -59,7 +59,8 @@ Var<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
   inputs.mask.causal = true;
   inputs.positions.first_query = first;
   inputs.memory_mask.key_lengths = state->lengths();
-  // The rows of a source are alternatives for the same position.
+  // In a step of one id, the rows of a source are alternatives for the same
+  // position.
   inputs.memory_positions = {.first_query = first,
                              .query_step = time == 1 ? 0 : 1};
   const bool recomputes =
