@@ -13,7 +13,7 @@ namespace regard {
 struct TokenizedConfig {
   LanguageModelConfig config;
   std::string digest = {};  // SHA-256 of the tokenizer; empty if none was read
-  // Problems by the field of `tokens`.
+  // The problems, by field of `tokens`.
   std::map<std::string, std::string> problems = {};
 };
 

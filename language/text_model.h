@@ -22,9 +22,10 @@
 
 namespace regard {
 
-// Returns the vocabulary that `text` contains, which must be valid. BYTE_PAIRS
-// requires that there is one. If there is none, makes a vocabulary from the
-// characters of all splits or from the words of the training text.
+// Returns the vocabulary that `text` contains, which must be valid. If `text`
+// contains none, makes a vocabulary from the characters of all splits or from
+// the words of the training text. For BYTE_PAIRS, `text` must contain a
+// vocabulary.
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 
@@ -126,7 +127,7 @@ class TextModel : public Model<float> {
   const LanguageModelConfig config_;
   const int64_t stride_;
   LanguageModel model_;
-  const bool only_test_;  // the whole text is test, without training
+  const bool only_test_;  // whether the whole text is test data
   const EncodedText train_;
   const std::vector<TextWindow> train_lines_;
   const EncodedText dev_;

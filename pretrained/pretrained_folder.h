@@ -30,16 +30,17 @@ struct PretrainedFolder {
   std::map<std::string, absl::StatusOr<std::string>> parts;
   // The path of the model in `config`.
   std::string model;
-  // The paths of fields that must not change, because the weights depend on
-  // them, with the path of the file that sets each.
+  // The fields that must not change, because the weights depend on them. Maps
+  // the path of a field to the path of the file that sets it.
   std::map<std::string, std::string> fixed = {};
   // Messages for the user about settings that Regard computes differently.
   std::vector<std::string> notes = {};
   // The texts that a run of the folder keeps, by file name, such as
   // vocabularies.
   std::map<std::string, std::string> files;
-  // Fills the finalized parameters of the model, or of a similar one. See
-  // PretrainedWeights::Load() for `kept`. Error messages are meant for users.
+  // Fills the finalized parameters of the model, or of another model that
+  // starts from the folder. See PretrainedWeights::Load() for `kept`. Error
+  // messages are meant for users.
   std::function<absl::Status(ParameterStore<float>& parameters,
                              std::vector<std::string>* kept)>
       load_weights;

@@ -1,5 +1,5 @@
-// Finds the likeliest continuations of the hypotheses of a sentence, without
-// sorting the vocabulary.
+// Finds the likeliest continuations of a sentence's hypotheses without sorting
+// the vocabulary.
 #ifndef SEQ2SEQ_DECODING_CONTINUATIONS_H_
 #define SEQ2SEQ_DECODING_CONTINUATIONS_H_
 

@@ -21,19 +21,21 @@ class SearchConfig;
 
 struct Hypothesis {
   std::vector<int32_t> ids;  // without the beginning and the ending id
-  // The alignment (MemoryAlignment) at each choice, including the ending id if
-  // it was reached: [num_choices(), memory positions of the source]. Empty if
-  // it was not requested, or without attention.
+  // The alignment (MemoryAlignment) at each choice, including the choice of the
+  // ending id: [num_choices(), memory positions of the source]. Empty if the
+  // alignment was not requested, or if the decoder has no attention to a
+  // memory.
   std::vector<float> weights;
   // The natural logarithm of the model's probability, the ending id included.
-  // For an ensemble, the sum over ids of the logarithm of the members' mean.
+  // For an ensemble, the sum over ids of the logarithm of the mean probability
+  // (see ensemble_mean).
   // Includes the effects of repetition_penalty and no_repeat_ngram.
   double log_probability = 0;
   // The log-probability divided by the length penalty, plus the coverage term.
   // Hypotheses are ordered by it.
   double score = 0;
-  // Whether the last choice was the ending id. A beam search always ends in it,
-  // unless it was impossible, min_length left no space for it, or
+  // Whether the last choice was the ending id. False after a beam search only
+  // if the ending id was impossible, min_length left no space for it, or
   // SearchInputs::cut or SearchInputs::completes allow other ends.
   bool finished = false;
   // Whether the hypothesis was cut: it reached the limit of its source or of
@@ -103,7 +105,7 @@ struct SearchInputs {
   std::function<bool(size_t source, IdsFromLast ids)> completes = nullptr;
   // Called with each id, except the ending id, that is chosen for a source.
   // Requires a beam of 1 or, in sampling, an n_best of 1. If it returns false,
-  // the hypothesis stops. Sources come in any order.
+  // the hypothesis stops. The order of the sources is not specified.
   std::function<bool(size_t source, int32_t id)> on_choice = nullptr;
 };
 
