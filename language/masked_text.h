@@ -23,8 +23,9 @@ namespace regard {
 void ValidateMaskedWords(const MaskedWordsConfig& config,
                          ConfigProblems& problems);
 
-// Returns the tokenizer options. With a vocabulary, texts are tokenized as BERT
-// does. Otherwise, the tokens are words separated by white space.
+// Returns the tokenizer options. If `config` names a vocabulary, texts are
+// tokenized as BERT does. Otherwise, the tokens are words separated by white
+// space.
 WordPieceOptions TokenOptions(const MaskedWordsConfig& config);
 
 // Encodes a text with its lines and documents. Empty lines separate documents
@@ -54,8 +55,8 @@ class MaskedText {
 
   int64_t size() const { return static_cast<int64_t>(examples_.size()); }
   // Returns how many tokens of an example are predicted: `share` of the known
-  // tokens, rounded, and at least one if there are any. With whole words this
-  // is a maximum: a word that would exceed it is skipped.
+  // tokens, rounded, and at least one if there are any. With whole_words, this
+  // number is a maximum, and words that would exceed it are skipped.
   int64_t Predicted(int64_t example) const;
   // Returns the number of tokens, [CLS] and [SEP] included.
   int64_t Length(int64_t example) const;

@@ -43,8 +43,8 @@ absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
   REGARD_ASSIGN_OR_RETURN(
       const PretrainedWeights weights,
       PretrainedWeights::Open(model->path, BertWeights(*description, head)));
-  // The pooler may exist only in part. Heads for classes and next sentences
-  // require it.
+  // The weights may contain only a part of the pooler. Heads for classes and
+  // next sentences require the pooler.
   description->config.set_pooler(
       HasClasses(head) || head == BertHead::kWordsAndFollows ||
       weights.Has("pooler.dense.weight") || weights.Has("pooler.dense.bias"));

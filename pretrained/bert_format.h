@@ -111,7 +111,7 @@ struct SentenceFiles {
 absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
                                                 bool lower_case);
 
-// Writes the files for an encoder of `width` in the same folder.
+// Writes the files into `folder`. `width` is the width of the encoder.
 absl::Status WriteSentenceFiles(const SentenceFiles& sentence, int64_t width,
                                 const std::string& folder,
                                 FileOperations& files);

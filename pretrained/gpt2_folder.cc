@@ -63,7 +63,8 @@ WeightTable Gpt2Weights(int64_t rows) {
   return table;
 }
 
-// Returns the token of an id. TextVocabulary must find the same id for it.
+// Returns the token of an id, or an error if the text of the token has another
+// id.
 absl::StatusOr<std::string> TokenOf(const BytePairs& pairs,
                                     std::optional<int64_t> id, const char* key,
                                     const std::string& path) {

@@ -256,9 +256,9 @@ TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
   }
 }
 
-// Compares two growing slots, one of them with heads, and a row slot with the
-// expected histories. Beams are random, rows are repeated and dropped, sources
-// are dropped, and parts have several positions.
+// After random steps, two growing slots and a row slot must contain what each
+// row has read. Steps repeat and drop rows, and drop sources. The first step
+// reads several positions.
 TEST(DecoderCacheTest, IsWhatEachRowReadInAnyOrderOfRows) {
   constexpr int64_t kHeads = 3;
   constexpr int64_t kWidth = 2;

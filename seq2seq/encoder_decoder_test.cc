@@ -1,5 +1,5 @@
-// Tests models of every kind: gradients, padding, and teacher forcing against
-// single steps.
+// Tests gradients and padding of all kinds of models, and compares teacher
+// forcing with single steps.
 #include "seq2seq/encoder_decoder.h"
 
 #include <algorithm>

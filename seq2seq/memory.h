@@ -12,7 +12,7 @@
 namespace regard {
 
 // The memory of a batch of sources, such as sentences or images. All fields
-// except `sources` may be empty. A language model has no other field.
+// except `sources` may be empty. A language model sets only `sources`.
 template <typename T>
 struct Memory {
   int64_t sources = 0;

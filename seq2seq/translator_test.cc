@@ -174,8 +174,8 @@ double LogProbability(TestModel& model, const Ids& source, const Ids& ids) {
 TEST(TranslateTest, AWideBeamFindsTheBestOfAllTranslations) {
   TestModel model("embedding: 5 hidden: 6", "additive {}",
                   "embedding: 5 hidden: 6", /*target_words=*/6, 3);
-  // The words are <unk> and two others: 13 translations of at most two words,
-  // each followed by <eos>.
+  // There are three words, <unk> included, so there are 13 translations of at
+  // most two words. Each is followed by <eos>.
   std::vector<Ids> all = {{}};
   for (size_t i = 0; i < 4; ++i) {
     for (const int32_t id : {0, 4, 5}) {

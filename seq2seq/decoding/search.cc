@@ -228,8 +228,8 @@ void KeepInPlace(SourceSearch* source) {
   }
 }
 
-// Assigns the rows of the next step. Each source has `width_` rows, whatever
-// the other sources need. Unused rows repeat the first hypothesis.
+// Assigns the rows of the next step. Each source has `width_` rows, even if it
+// has fewer hypotheses. Unused rows repeat the first hypothesis.
 void BatchSearch::LayOutRows() {
   StepTrace& trace = trace_.last();
   trace.rows = New<int32_t>(std::ssize(live_) * width_);

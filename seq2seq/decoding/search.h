@@ -128,9 +128,9 @@ struct SearchInputs {
 // complete at the maximum length (as in transformers).
 //
 // The first sample of a source is drawn from (seed, key, step). Further samples
-// also depend on their number.
+// also depend on their index.
 //
-// Nothing is recorded. `config` must have passed ValidateSearch().
+// The tapes do not record. `config` must have passed ValidateSearch().
 std::vector<std::vector<Hypothesis>> Search(const SearchInputs& inputs,
                                             const SearchConfig& config);
 

@@ -77,8 +77,8 @@ struct Ended {
   bool finished;  // whether the last choice is the ending id
 };
 
-// Returns whether `a` comes before `b`: complete hypotheses first, then by
-// falling score, then the one found first.
+// Returns whether `a` comes before `b`. Complete hypotheses come first, then
+// greater scores, then hypotheses that were found earlier.
 bool IsBetter(const Ended& a, const Ended& b);
 
 // Keeps the best hypotheses that ended, in the order of IsBetter().

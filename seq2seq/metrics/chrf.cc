@@ -16,7 +16,7 @@ namespace {
 constexpr int kCharacterOrders = 6;
 constexpr double kBetaSquared = 4.0;
 
-// Appends three numbers of n-grams: in the prediction, in the reference, and in
+// Appends the numbers of n-grams in the prediction, in the reference, and in
 // both.
 void CountOrder(const std::vector<std::string>& predicted,
                 const std::vector<std::string>& wanted, int order,
@@ -45,8 +45,8 @@ std::vector<std::string> CharactersOf(const std::string& text) {
   return characters;
 }
 
-// Returns the words of `text`. One ASCII punctuation mark of each word becomes
-// a word of its own: the last character, or else the first.
+// Returns the words of `text`. An ASCII punctuation mark at the end of a word
+// or, if there is none, at its beginning becomes a separate word.
 std::vector<std::string> WordsAndMarks(const std::string& text) {
   std::vector<std::string> words;
   for (const absl::string_view word : SplitOnWhitespace(text)) {

@@ -27,7 +27,7 @@ std::vector<double> ChrfStatistics(const std::string& prediction,
                                    int word_order = 0);
 
 // Returns the F-score in [0, 100] from summed statistics. Precision and recall
-// are averaged over the orders that occur on both sides.
+// are averaged over the orders that occur in predictions and references.
 double ChrfOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kChrf = {"chrf", 3 * 6, &ChrfOfSums};

@@ -311,8 +311,8 @@ Var<T> RecurrentDecoder<T>::AdvanceInSteps(Forward<T>& forward,
   Tape<T>& tape = forward.tape();
   const int64_t rows = state->rows();
   const int64_t time = static_cast<int64_t>(ids.size()) / rows;
-  // The probability of reading a prediction. If it is above 0, words are read
-  // one by one.
+  // The probability with which the decoder reads a prediction instead of a true
+  // word. If it is above 0, words are read one by one.
   const double predicted =
       tape.training() && config_.has_scheduled_sampling()
           ? PredictionProbability(config_.scheduled_sampling(),

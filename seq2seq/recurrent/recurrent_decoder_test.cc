@@ -31,7 +31,7 @@
 namespace regard {
 namespace {
 
-// Returns pairs with targets in falling length, and sources of other lengths.
+// Returns pairs with targets of falling length and sources of growing length.
 const std::vector<EncodedPair>& Pairs() {
   static const auto* pairs =
       new std::vector<EncodedPair>{{{8, 3}, {5, 5, 6, 4, 3}},
