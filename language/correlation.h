@@ -18,8 +18,8 @@ double CorrelationOfSums(absl::Span<const double> sums);
 inline constexpr Aggregate kCorrelation = {"correlation", 6,
                                            &CorrelationOfSums};
 
-// Returns Pearson's correlation of x and y, which must have the same size, as a
-// metric. The means are subtracted first, which only reduces rounding errors.
+// Returns the metric `name`, Pearson's correlation of x and y. Both must have
+// the same size. Subtracts the means first, to reduce rounding errors.
 ExampleMetric CorrelationMetric(const std::string& name,
                                 absl::Span<const double> x,
                                 absl::Span<const double> y);

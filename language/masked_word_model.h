@@ -65,7 +65,8 @@ class MaskedWordModel : public BertModel {
     return term == 0 ? CountWork(examples)
                      : static_cast<int64_t>(examples.size());
   }
-  // All examples except the last have the same length if they are not pairs.
+  // Returns {0, 0} without pairs, because all examples except the last then
+  // have the same length.
   SequenceLengths Lengths(int64_t example) const override {
     if (!next_sentence_.has_value()) return {0, 0};
     return {train_.Length(example), 0};

@@ -65,7 +65,7 @@ class TextModel : public Model<float> {
   int64_t num_examples() const override;
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   const char* work_unit() const override { return "tok"; }
-  // All blocks have the same length.
+  // Returns {0, 0} for blocks, because all blocks have the same length.
   SequenceLengths Lengths(int64_t example) const override {
     if (!model_.vocabulary().lines()) return {0, 0};
     return {WindowOf(example).length, 0};

@@ -67,7 +67,7 @@ class TextVocabulary : private TokenList {
   bool lines() const { return lines_; }
   // Returns the plural name of the unit.
   absl::string_view unit_name() const;
-  // The tokenizer of BYTE_PAIRS, else null.
+  // The tokenizer if the unit is BYTE_PAIRS, or null.
   const BytePairs* pairs() const { return pairs_ ? &*pairs_ : nullptr; }
 
   // Returns the ids of <bos>, which is never generated, and of <eos>. -1 means

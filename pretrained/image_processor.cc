@@ -62,7 +62,8 @@ std::optional<int64_t> ReadShorterSide(const JsonObject& json,
       return absl::StartsWith(type, name);
     };
     if (is("CLIP")) return json.Integer("size", {}, 1, kMostSide);
-    // Without a type, the default class of the model applies.
+    // If the file names no class, transformers uses the default class of the
+    // model.
     if (crops && !type.empty() && !is("ViT") && !is("Blip") && !is("DeiT") &&
         !is("Beit")) {
       json.Complain("size",

@@ -50,7 +50,7 @@ struct WeightName {
   // rows. 0 means the number of rows of the parameter.
   int64_t rows = 0;
   // The shape of the tensor, if neither the parameter nor the fields above
-  // determine it. The elements have the same order.
+  // determine it. Tensor and parameter have the same order of elements.
   std::vector<int64_t> shape = {};
   // Whether the parameter belongs to a task. It may be absent or have another
   // shape if the caller of Load() allows parameters to keep their values.

@@ -421,7 +421,7 @@ TEST_F(ShardsTest, AreReadByTheIndex) {
 
 TEST_F(ShardsTest, NothingOutsideOfTheFolderIsOpened) {
   std::filesystem::create_directories(JoinPath(folder_, "deep"));
-  // Each file would be valid if it were opened.
+  // Some of these names refer to valid files, but none may be opened.
   for (const std::string& name :
        {std::string("../b"), absl::StrCat(folder_, "/b"), std::string("./b"),
         std::string("deep/../b"), std::string(".."), std::string(".")}) {

@@ -16,8 +16,8 @@ absl::Status CheckSameTransformer(const TransformerConfig& read,
                                   const TransformerConfig& config,
                                   absl::string_view kind);
 
-// Returns `config` without dropout rates that transformers lacks. They only
-// matter in training.
+// Returns `config` without the dropout rates that transformers lacks. These
+// rates matter only in training.
 TransformerConfig WithoutRates(TransformerConfig config);
 
 }  // namespace regard

@@ -22,7 +22,7 @@ namespace regard {
 
 class TransformerConfig;
 
-// The hook points are those of the layers, in "decoder/layers[i]".
+// Has the hook points of its layers, in "decoder/layers[i]".
 template <typename T>
 class TransformerDecoder : public Decoder<T> {
  public:

@@ -112,7 +112,7 @@ TEST(TranslationModelTest, TokenAccuracyIsTheShareOfTokensPredictedRight) {
 }
 
 TEST(TranslationModelTest, PaddingIsNoToken) {
-  // The shorter sentence is padded by one position.
+  // The shorter sentence is padded by one position, which must not count.
   SameEverywhere model("<pad>", 1, TwoSentences());
   EXPECT_EQ(model.Evaluate()["token_accuracy_apart"], 0);
 }

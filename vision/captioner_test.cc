@@ -142,8 +142,8 @@ TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
   }
 }
 
-// A beam search must find sentences that are at least as likely as those of
-// greedy search.
+// A beam search must find sentences that are at least as likely as the results
+// of greedy search.
 TEST(CaptionerTest, IsSearchedAsAnyDecoder) {
   LayerRun<float> run;
   const Captioner<float> model = Make(run);

@@ -109,8 +109,8 @@ struct SearchInputs {
   std::function<bool(size_t source, int32_t id)> on_choice = nullptr;
 };
 
-// Returns the hypotheses of each source: at least one and at most n_best,
-// complete ones first, then by falling score. The result of a source depends
+// Returns at least one and at most n_best hypotheses of each source. Complete
+// hypotheses come first, then greater scores. The result of a source depends
 // only on its memory, prompt, limit and key, and is bit-identical in any batch.
 // Prompts of the same length are read together. A source joins the other
 // sources when they have read as many ids as its prompt has.

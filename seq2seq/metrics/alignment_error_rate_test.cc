@@ -28,7 +28,7 @@ TEST(AlignmentErrorRateTest, IsOneWhenNothingIsShared) {
   EXPECT_EQ(RateOf({{0, 0}}, {}), 1.0);
 }
 
-// Of 3 predicted and 2 gold links, 1 is shared, so the rate is 1 - 2 * 1 / 5.
+// The 3 predicted and 2 gold links share 1 link, so the rate is 1 - 2 * 1 / 5.
 TEST(AlignmentErrorRateTest, WeighsMissedAndExtraLinks) {
   EXPECT_DOUBLE_EQ(RateOf({{0, 0}, {1, 0}, {2, 0}}, {{0, 0}, {1, 1}}), 0.6);
 }

@@ -177,8 +177,8 @@ TEST_P(RecurrentDecoderTest, AFixedContextIsThatOfEachStep) {
   ExpectThatStepsAgree(Model("context: NO_CONTEXT"));
 }
 
-// A source of one word has one state, which is both the last state and the mean
-// of all states.
+// A source of one word has one state. The context LAST_STATE must therefore
+// equal the context of an average attention.
 TEST_P(RecurrentDecoderTest, AFixedContextEntersWhereThatOfAnAttentionDoes) {
   const std::vector<EncodedPair> pairs = {{{8}, {5, 5, 6, 4, 3}},
                                           {{4}, {4, 7, 3}}};
