@@ -82,8 +82,8 @@ class MaskedWordModel : public BertModel {
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
   // Computes the metrics of Evaluate() for the given examples. Inputs are the
-  // masked texts. References and outputs are the original tokens and the
-  // likeliest ones.
+  // masked texts, references are the original tokens, and outputs are the
+  // likeliest tokens.
   EvaluatedSet Predict(Forward<float>& forward, const MaskedText& text,
                        absl::Span<const int64_t> examples) const;
 

@@ -45,7 +45,8 @@ TextEmbedderConfig ConfigOf(const std::string& more = "") {
   return config;
 }
 
-// Returns pairs with a high score if the texts are neighbours in the list.
+// Returns all pairs of the texts in a list. Pairs of neighbours and of equal
+// texts have a high score, and other pairs have a low score.
 ScoredPairs Data() {
   const std::string texts[] = {"a a a", "a b a", "b b", "b c b", "c a", "a"};
   ScoredPairs data;

@@ -183,7 +183,8 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
   needs("tokenize_chinese_chars", !options.split_chinese);
   needs("strip_accents", options.strip_accents.value_or(options.lower_case) !=
                              options.lower_case);
-  // The normalizer of tokenizer.json takes precedence.
+  // If transformers uses the normalizer of tokenizer.json, the options must
+  // match it.
   const bool fixed = generic && normalizes;
   const auto option = [&](const char* key, bool known) {
     const bool value = json.Bool(key, known);

@@ -199,8 +199,8 @@ absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
       }};
 }
 
-// Reads a captioner. All images of a list are test data. Captions have at most
-// 20 tokens after the prompt with which BLIP was trained.
+// Reads a captioner. All images are test data. Captions have at most 20 tokens
+// after the default prompt, with which BLIP was trained.
 absl::StatusOr<PretrainedFolder> ReadBlip(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(BlipFolder opened, OpenBlipFolder(path, scorers));

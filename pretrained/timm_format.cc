@@ -22,7 +22,7 @@ namespace regard {
 
 namespace {
 
-// The sizes of a model that timm names, for example, "base".
+// The sizes of a model variant that timm names, such as "base".
 struct Variant {
   absl::string_view name;
   int width;

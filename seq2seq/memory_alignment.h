@@ -1,4 +1,5 @@
-// The choice of the attention to the memory that serves as the alignment.
+// Selects the attention layer and the head that serve as the alignment, and
+// returns their weights.
 #ifndef SEQ2SEQ_MEMORY_ALIGNMENT_H_
 #define SEQ2SEQ_MEMORY_ALIGNMENT_H_
 

@@ -343,7 +343,7 @@ double ErrorRate(int64_t cut_tokens) {
 }
 
 TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
-  // Of the predicted links (0, 0), (1, 0) and (2, 0), two are among the three
+  // Two of the predicted links (0, 0), (1, 0) and (2, 0) are among the three
   // gold alignments.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/0), 1 - 2 * 2.0 / 6);
   // Each side is cut to one word without <eos>. The only predicted link is

@@ -32,7 +32,7 @@ struct Hypothesis {
   // Includes the effects of repetition_penalty and no_repeat_ngram.
   double log_probability = 0;
   // The log-probability divided by the length penalty, plus the coverage term.
-  // Hypotheses are ordered by it.
+  // Hypotheses are ordered by this score.
   double score = 0;
   // Whether the last choice was the ending id. False after a beam search only
   // if the ending id was impossible, min_length left no space for it, or

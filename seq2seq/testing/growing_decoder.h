@@ -62,7 +62,8 @@ class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
     const Var<T> keys = state->Append(kKeys, x);
     const Var<T> values = state->Append(kValues, Tanh(x));
     state->AdvancePosition(n);
-    // Causal: position first + i attends to itself and to earlier positions.
+    // Self-attention is causal: position first + i attends to itself and to
+    // earlier positions.
     const Var<T> self =
         Weights(x, keys, [&](int64_t, int64_t i) { return first + i + 1; });
     site("self", self.Reshape({rows, 1, n, self.cols()}));
