@@ -66,7 +66,7 @@ class LinearHead : public OutputHead<T> {
              const LinearOptions& options, const SpecialIds& special_ids = {});
   // Shares the weight [vocabulary, inputs] of an embedding (Press and Wolf,
   // "Using the output embedding to improve language models", 2017). "weight" is
-  // an alias of it. The bias, if there is one, starts at 0.
+  // an alias of this weight. The bias, if there is one, starts at 0.
   LinearHead(const ParameterScope<T>& scope, Parameter<T> embedding, bool bias,
              const SpecialIds& special_ids = {});
 

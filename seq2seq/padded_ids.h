@@ -1,4 +1,5 @@
-// Sequences of token ids as the rows of a matrix, padded to the longest.
+// Sequences of token ids as the rows of a matrix, padded to the length of the
+// longest sequence.
 #ifndef SEQ2SEQ_PADDED_IDS_H_
 #define SEQ2SEQ_PADDED_IDS_H_
 

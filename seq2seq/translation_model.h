@@ -66,8 +66,8 @@ class TranslationModel : public Model<float> {
   // * cut_outputs: the number of translations that were cut at the limit of the
   //   search.
   // * chrf++ and ter if raw text is compared.
-  // * alignment_error_rate if the data has gold alignments and the model
-  // attends.
+  // * alignment_error_rate if the data has gold alignments and the model has
+  //   attention.
   // * gold_selected if the alignment also has a key selection.
   // * d2l_bleu_k2 if sentences are cut.
   //

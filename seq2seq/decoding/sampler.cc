@@ -82,7 +82,8 @@ int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
     total = held;
   }
   if (min_p_ > 0) {
-    // The greatest weight is 1.
+    // The greatest weight is 1, so weights are fractions of the greatest
+    // probability.
     end = std::remove_if(ids_, end,
                          [this](int32_t id) { return weights_[id] < min_p_; });
     total = MassUpTo(end);

@@ -28,8 +28,8 @@ struct Hypothesis {
   std::vector<float> weights;
   // The natural logarithm of the model's probability, the ending id included.
   // For an ensemble, the sum over ids of the logarithm of the mean probability
-  // (see ensemble_mean).
-  // Includes the effects of repetition_penalty and no_repeat_ngram.
+  // (see ensemble_mean). Includes the effects of repetition_penalty and
+  // no_repeat_ngram.
   double log_probability = 0;
   // The log-probability divided by the length penalty, plus the coverage term.
   // Hypotheses are ordered by this score.

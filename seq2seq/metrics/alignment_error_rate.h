@@ -16,11 +16,12 @@
 
 namespace regard {
 
-// Sums links over the corpus. Does not average the rates of sentences.
+// Computes the rate from the links of the whole corpus, not as the mean of the
+// rates of sentences.
 class AlignmentErrorRate {
  public:
-  // Adds the links of a sentence. Each side lists a link at most once, in any
-  // order.
+  // Adds the links of a sentence. Each list contains a link at most once. The
+  // order does not matter.
   void Add(absl::Span<const AlignmentLink> predicted,
            absl::Span<const AlignmentLink> gold);
 
