@@ -41,7 +41,8 @@ struct BertFolder : WordPieceFiles {
 
 // Opens a folder at the path that the user gave. Error messages are meant for
 // users and list every problem of a file: missing, unexpected and mismatched
-// tensors. Only LoadWeights() reports numbers that are not finite.
+// tensors. If all tensors match, LoadWeights() reports numbers that are not
+// finite.
 absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 

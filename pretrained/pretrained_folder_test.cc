@@ -1,5 +1,5 @@
-// Tests the settings that folders of each architecture give to data and models
-// that start from them.
+// Tests the settings of data and models that start from a folder, for each
+// architecture.
 #include "pretrained/pretrained_folder.h"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // A captioner: a Transformer decoder that attends to the outputs of a Vision
-// Transformer. The search of seq2seq/decoding/ works with it as with any
-// Decoder. Li et al., "BLIP: Bootstrapping language-image pre-training", 2022.
+// Transformer. The search of seq2seq/decoding/ supports it like any Decoder.
+// Li et al., "BLIP: Bootstrapping language-image pre-training", 2022.
 #ifndef VISION_CAPTIONER_H_
 #define VISION_CAPTIONER_H_
 
