@@ -408,8 +408,7 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
     return (*model)->pieces().Tokenize(text);
   };
   EXPECT_EQ(ids("The"), ids("the"));
-  // tokenizer.json enables lower case, as the removed tokenizer_config.json
-  // did.
+  // tokenizer.json enables lower case, like the removed tokenizer_config.json.
   EXPECT_EQ(VectorsOf(**ReadModel(folder_, /*longest=*/24)), wanted);
   Write("tokenizer.json", json("false"));
   EXPECT_THAT(
