@@ -12,6 +12,12 @@ namespace regard {
 // Each star except the last matches as few characters as possible. If the
 // pattern matches at all, it also matches in this way.
 bool MatchesSite(absl::string_view pattern, absl::string_view site) {
+  // Most names that do not match differ near their end.
+  while (!pattern.empty() && pattern.back() != '*') {
+    if (site.empty() || site.back() != pattern.back()) return false;
+    pattern.remove_suffix(1);
+    site.remove_suffix(1);
+  }
   size_t p = 0;
   size_t s = 0;
   size_t after_star = absl::string_view::npos;

@@ -90,6 +90,11 @@ TEST(MatchesSite, StarStandsForAnyCharactersAndBracketsForThemselves) {
   EXPECT_TRUE(MatchesSite("a*b*c", "axxbyybzc"));
   EXPECT_FALSE(MatchesSite("a*b*c", "axxbyyb"));
   EXPECT_FALSE(MatchesSite("a*bb", "abab"));
+  EXPECT_FALSE(MatchesSite("ab*bc", "abc"));
+  EXPECT_TRUE(MatchesSite("ab*bc", "abbc"));
+  EXPECT_FALSE(MatchesSite("a*", ""));
+  EXPECT_TRUE(MatchesSite("a*", "a"));
+  EXPECT_FALSE(MatchesSite("*a", ""));
 }
 
 TEST(JoinSteps, GivesAllStepsOneName) {
