@@ -334,7 +334,12 @@ PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
   if (key_norm_.has_value()) {
     projected.keys = (*key_norm_)(forward, projected.keys);
   }
-  if (ReadsHeadsSideBySide()) return projected;
+  // A hook receives split heads. The memory of a search is prepared once, so no
+  // step of the search splits it again. Parts keep one layout for all hooks.
+  if (ReadsHeadsSideBySide() &&
+      (state != nullptr || !attention_.IsWatched(forward))) {
+    return projected;
+  }
   return {attention_.Prepare(
               forward, {.keys = SplitHeads(projected.keys, extents_.key_heads),
                         .key_position = key_position,
@@ -398,7 +403,7 @@ Var<T> MultiHeadAttention<T>::operator()(
   in.score.positions = inputs.positions;
   in.score.mask = inputs.mask;
   in.values = source.values;
-  if (ReadsHeadsSideBySide()) {
+  if (source.keys.shape().rank() == 3) {
     if (FitSideBySide(queries.dim(1), source.keys) &&
         !attention_.IsWatched(forward)) {
       return Project(forward,

@@ -62,9 +62,9 @@ struct PreparedSource {
   // The keys as the score prepares them, [batch, key heads, keys, width]. If
   // the score lacks kGroupedHeads, they are [batch, heads, keys, width]. If it
   // reads heads side by side, keys are [batch, keys, key heads * head width],
-  // and values have the same layout. With `latent`, `keys` are the rotary
-  // parts, [batch, 1, keys, rotary width], and `values` are the latents,
-  // [batch, 1, keys, rank].
+  // and values have the same layout, unless Prepare() splits them for a hook.
+  // With `latent`, `keys` are the rotary parts, [batch, 1, keys, rotary width],
+  // and `values` are the latents, [batch, 1, keys, rank].
   Var<T> keys;
   Var<T> values;  // [batch, value heads, keys, value width]
 };

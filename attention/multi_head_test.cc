@@ -10,6 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/attention_registry.h"
+#include "attention/checks/tape_state.h"
+#include "attention/layer_state.h"
 #include "attention/multi_head.pb.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/ops/reductions.h"
@@ -19,6 +21,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
 #include "nn/testing/held_sites.h"
 #include "options/config_problems.h"
 
@@ -27,6 +30,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 MultiHead Parse(const std::string& text) {
@@ -335,6 +339,38 @@ TEST(MultiHeadTest, WhoWatchesChangesNoOutput) {
     ExpectNear(model.Run(queries, keys, values, {.want_weights = true}).output,
                model.Run(queries, keys, values).output, 1e-14);
   }
+}
+
+TEST(MultiHeadTest, ASourceIsSplitWhenItIsPreparedForAHook) {
+  Model<float> model(
+      "heads: 4 key_heads: 2 head_width: 3 attention { scaled_dot {} }",
+      {5, 6, 7});
+  const Var<float> queries = model.Input({2, 3, 5});
+  const Var<float> keys = model.Input({2, 4, 6}, 1);
+  const Var<float> values = model.Input({2, 4, 7}, 2);
+  HeldSites<float> probe("attention/weights");
+  const auto prepare = [&](Probe<float>* by, LayerState<float>* state) {
+    model.forward->set_probe(by);
+    return model.layer.Prepare(*model.forward, keys, values, 0, state);
+  };
+  const PreparedSource<float> split = prepare(&probe, nullptr);
+  EXPECT_EQ(split.keys.shape(), Shape({2, 2, 4, 3}));
+  EXPECT_EQ(split.values.shape(), Shape({2, 2, 4, 3}));
+  TapeState<float> state{StateSlots()};
+  EXPECT_EQ(prepare(&probe, &state).keys.shape(), Shape({2, 4, 6}));
+  const PreparedSource<float> whole = prepare(nullptr, nullptr);
+  EXPECT_EQ(whole.keys.shape(), Shape({2, 4, 6}));
+  EXPECT_EQ(whole.values.shape(), Shape({2, 4, 6}));
+
+  const Var<float> want = model.layer(*model.forward, queries, whole, {});
+  model.forward->set_probe(&probe);
+  const Var<float> of_split = model.layer(*model.forward, queries, split, {});
+  const Var<float> weights = probe["*"];
+  const Var<float> of_whole = model.layer(*model.forward, queries, whole, {});
+  EXPECT_EQ(probe.names().size(), 2);
+  EXPECT_THAT(of_split.span(), ElementsAreArray(want.span()));
+  EXPECT_THAT(of_whole.span(), ElementsAreArray(want.span()));
+  EXPECT_THAT(weights.span(), ElementsAreArray(probe["*"].span()));
 }
 
 // Dropout must depend on head, query and key, not on the extents of the batch.

@@ -11,6 +11,7 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "data/text/vocabulary.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
@@ -25,6 +26,8 @@
 
 namespace regard {
 namespace {
+
+using ::testing::ElementsAre;
 
 using Ids = std::vector<int32_t>;
 
@@ -136,6 +139,68 @@ TEST_P(TransformerSearchTest, ASourceDoesNotDependOnTheOthers) {
       EXPECT_EQ(alone[0][0].log_probability, together[i][0].log_probability);
       EXPECT_EQ(alone[0][0].weights, together[i][0].weights);
     }
+  }
+}
+
+// A decoder that keeps the ranks of the memory's keys and values.
+class RanksOfMemory : public TransformerDecoder<float> {
+ public:
+  using TransformerDecoder::TransformerDecoder;
+
+  DecoderState<float> Begin(Forward<float>& forward,
+                            const Memory<float>& memory) const override {
+    DecoderState<float> state = TransformerDecoder::Begin(forward, memory);
+    ranks.clear();
+    for (const auto& slot : state.slots()) {
+      if (slot.value.has_value()) ranks.push_back(slot.value.shape().rank());
+    }
+    return state;
+  }
+
+  mutable std::vector<int> ranks;
+};
+
+// The steps of a search do not split the memory again.
+TEST(TransformerAlignmentTest, OnlySplitsTheMemoryOfItsLayer) {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  ParameterStore<float> store;
+  const RanksOfMemory decoder(
+      Parse<TransformerConfig>("width: 8 layers: 2 attention { heads: 2 } "
+                               "cross_attention { heads: 4 }"),
+      scorers, {.memory_width = 8, .vocabulary = 6}, store.Root());
+  store.Finalize(1);
+  for (float& value : store.values()) value *= 3;
+  Tape<float> tape;
+  Forward<float> forward(tape, store, nullptr);
+  const std::vector<int32_t> lengths = {5, 2};
+  const EnsembleMember member = {
+      &decoder, &forward, [&](Forward<float>&) {
+        const Var<float> values = tape.Constant({2, 5, 8});
+        for (int64_t i = 0; i < values.size(); ++i) {
+          values.data()[i] = std::sin(static_cast<float>(i * i));
+        }
+        return Memory<float>{
+            .sources = 2, .values = values, .lengths = lengths};
+      }};
+  const std::vector<SearchSource> sources(2, {.max_length = 6});
+  SearchConfig config;
+  config.set_beam(3);
+  const auto search = [&](bool want_weights) {
+    return Search({.members = absl::MakeConstSpan(&member, 1),
+                   .sources = sources,
+                   .want_weights = want_weights},
+                  config);
+  };
+  const auto without = search(false);
+  EXPECT_THAT(decoder.ranks, ElementsAre(3, 3, 3, 3));
+  const auto with = search(true);
+  EXPECT_THAT(decoder.ranks, ElementsAre(3, 3, 4, 4));
+  for (size_t i = 0; i < sources.size(); ++i) {
+    EXPECT_EQ(with[i][0].ids, without[i][0].ids);
+    EXPECT_EQ(with[i][0].log_probability, without[i][0].log_probability);
+    EXPECT_EQ(with[i][0].weights.size(),
+              static_cast<size_t>(with[i][0].num_choices() * lengths[i]));
   }
 }
 

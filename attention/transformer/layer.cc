@@ -93,6 +93,7 @@ template <typename T>
 PreparedSource<T> TransformerLayer<T>::PrepareMemory(Forward<T>& forward,
                                                      Var<T> memory) const {
   REGARD_CHECK(has_cross_attention()) << "a memory without cross-attention";
+  const NameScope<T> scope(forward.tape(), "cross");
   return cross_attention_->Prepare(forward, memory, memory);
 }
 

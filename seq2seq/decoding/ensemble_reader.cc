@@ -43,16 +43,14 @@ Var<float> EnsembleReader::Begin(absl::Span<const int32_t> ids, int64_t sources,
   readers_.clear();
   for (const EnsembleMember& member : members_) {
     if (again) member.forward->BeginStep();
-    readers_.push_back(
-        std::make_unique<IncrementalDecoder>(member, sources, max_rows));
+    readers_.push_back(std::make_unique<IncrementalDecoder>(
+        member, sources, max_rows, want_alignment_ && readers_.empty()));
   }
   return Advance(ids);
 }
 
 Var<float> EnsembleReader::Advance(absl::Span<const int32_t> ids) {
-  return MeanOf([&](size_t m) {
-    return readers_[m]->Advance(ids, want_alignment_ && m == 0);
-  });
+  return MeanOf([&](size_t m) { return readers_[m]->Advance(ids); });
 }
 
 Var<float> EnsembleReader::Join(absl::Span<const int32_t> ids,

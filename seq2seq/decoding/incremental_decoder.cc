@@ -1,10 +1,7 @@
 #include "seq2seq/decoding/incremental_decoder.h"
 
-#include <algorithm>
-
 #include "attention/inspection/attention_maps.h"
 #include "autodiff/ops/shape_ops.h"
-#include "nn/scoped_probe.h"
 #include "seq2seq/memory.h"
 #include "seq2seq/memory_alignment.h"
 #include "third_party/abseil_backport/check.h"
@@ -12,7 +9,8 @@
 namespace regard {
 
 IncrementalDecoder::IncrementalDecoder(const EnsembleMember& member,
-                                       int64_t sources, int64_t max_rows)
+                                       int64_t sources, int64_t max_rows,
+                                       bool want_alignment)
     : decoder_(*member.decoder),
       forward_(*member.forward),
       recording_(forward_.tape().recording()),
@@ -20,6 +18,8 @@ IncrementalDecoder::IncrementalDecoder(const EnsembleMember& member,
   Tape<float>& tape = forward_.tape();
   tape.set_recording(false);
   scratch_.emplace(tape);
+  Probe<float>* const reader = this;
+  if (want_alignment) watch_.emplace(forward_, reader);
   const Tape<float>::Mark mark = tape.Save();
   const Memory<float> memory = member.encode != nullptr
                                    ? member.encode(forward_)
@@ -37,15 +37,11 @@ IncrementalDecoder::~IncrementalDecoder() {
   forward_.tape().set_recording(recording_);
 }
 
-Var<float> IncrementalDecoder::Advance(absl::Span<const int32_t> ids,
-                                       bool want_alignment) {
+Var<float> IncrementalDecoder::Advance(absl::Span<const int32_t> ids) {
   Tape<float>& tape = forward_.tape();
   mark_ = tape.Save();
   state_.emplace(cache_->View(tape));
   alignment_ = {};
-  std::optional<ScopedProbe<float>> watch;
-  Probe<float>* const reader = this;
-  if (want_alignment) watch.emplace(forward_, reader);
   return Read(ids, &*state_);
 }
 
@@ -67,10 +63,7 @@ Var<float> IncrementalDecoder::Read(absl::Span<const int32_t> ids,
 }
 
 SiteWish IncrementalDecoder::Wish(const std::string& site) {
-  return {.value = std::any_of(alignment_sites_.begin(), alignment_sites_.end(),
-                               [&](const std::string& pattern) {
-                                 return MatchesSite(pattern, site);
-                               })};
+  return {.value = MatchesSite(alignment_sites_, site)};
 }
 
 void IncrementalDecoder::OnValue(const std::string& /*site*/,

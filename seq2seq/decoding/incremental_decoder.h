@@ -11,6 +11,7 @@
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/probe.h"
+#include "nn/scoped_probe.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/decoding/search.h"
@@ -23,9 +24,10 @@ namespace regard {
 class IncrementalDecoder : private Probe<float> {
  public:
   // `sources` is the number of sources, which must match the memory if the
-  // member has one. `max_rows` is the maximum number of rows.
+  // member has one. `max_rows` is the maximum number of rows. alignment() is
+  // only set with `want_alignment`.
   IncrementalDecoder(const EnsembleMember& member, int64_t sources,
-                     int64_t max_rows);
+                     int64_t max_rows, bool want_alignment);
   ~IncrementalDecoder() override;
 
   IncrementalDecoder(const IncrementalDecoder&) = delete;
@@ -33,7 +35,7 @@ class IncrementalDecoder : private Probe<float> {
 
   // Reads ids [rows, n]. Returns the logits after the last one, [rows,
   // vocabulary].
-  Var<float> Advance(absl::Span<const int32_t> ids, bool want_alignment);
+  Var<float> Advance(absl::Span<const int32_t> ids);
 
   // Reads the first ids of further sources, [sources, n], in the step of the
   // last Advance(). n must be the number of ids that each row has read. The new
@@ -66,6 +68,8 @@ class IncrementalDecoder : private Probe<float> {
   std::optional<DecoderCache<float>> cache_;
   std::optional<DecoderState<float>> state_;
   const std::vector<std::string> alignment_sites_;
+  // Also requests the alignment while the memory is prepared.
+  std::optional<ScopedProbe<float>> watch_;
   Var<float> alignment_;
   Tape<float>::Mark mark_;
 };
