@@ -334,8 +334,9 @@ PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
   if (key_norm_.has_value()) {
     projected.keys = (*key_norm_)(forward, projected.keys);
   }
-  // A hook receives split heads. The memory of a search is prepared once, so no
-  // step of the search splits it again. Parts keep one layout for all hooks.
+  // A hook receives split heads. The memory of a search is split here once, and
+  // not in each step. With a state, the layout must not depend on hooks,
+  // because the state keeps it between steps.
   if (ReadsHeadsSideBySide() &&
       (state != nullptr || !attention_.IsWatched(forward))) {
     return projected;
