@@ -281,8 +281,7 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   const int64_t numbers_of_row =
       in.queries.dim(1) * in.keys.dim(2) * parts_.scorer->NumbersPerPair();
   const int64_t queries = in.queries.dim(2);
-  const int64_t numbers = queries * numbers_of_row;
-  const int64_t of_batch = in.queries.dim(0) * numbers;
+  const int64_t of_batch = in.queries.dim(0) * queries * numbers_of_row;
   const bool needs_grad =
       forward.tape().recording() &&
       (in.queries.needs_grad() || in.keys.needs_grad() || values.needs_grad());
@@ -298,7 +297,8 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
       ReadsRuns() || (in.mask.causal && !needs_grad && queries > kSkippingRows);
   const int64_t most_rows = skips_keys ? kSkippingRows : kMostRows;
   if (block_ > 0) return std::min(block_, most_rows);
-  if (!skips_keys && queries <= 2 * kMostRows && numbers <= kMostNumbers &&
+  if (!skips_keys && queries <= 2 * kMostRows &&
+      queries * numbers_of_row <= kMostNumbers &&
       of_batch <= kMostNumbersOfBatch) {
     return 0;
   }
