@@ -273,8 +273,7 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
                                         const ScoreInputs<T>& in,
                                         Var<T> values) const {
   constexpr int64_t kMostRows = kGemmDepth;
-  // Smaller blocks of queries read fewer keys that the mask hides.
-  constexpr int64_t kSkippingRows = 128;
+  constexpr int64_t kSkippingRows = 128;  // few rows read few masked keys
   constexpr int64_t kMostNumbers = int64_t{1} << 24;
   constexpr int64_t kMostNumbersOfBatch = int64_t{1} << 26;
   if (in.previous_weights.has_value()) return 0;

@@ -397,8 +397,7 @@ std::string MaskedWordModel::FilledIn(const Question& question,
     return TextOf(ids);
   }
   if (!asked.pair) return pieces_.FillIn(question.text, words);
-  // Both texts may have been cut, so the masks that remain in each text are
-  // counted.
+  // Counts the masks that remain in the first text, which may have been cut.
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(question.text, '\t');
   const auto of_first = static_cast<size_t>(
