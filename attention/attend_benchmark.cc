@@ -30,9 +30,9 @@
 #include "benchmark/benchmark.h"
 #include "google/protobuf/text_format.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
 #include "nn/row_statistics.h"
 #include "third_party/abseil_backport/check.h"
 

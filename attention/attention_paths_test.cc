@@ -20,8 +20,8 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
 #include "nn/testing/held_sites.h"
 #include "options/config_problems.h"
 

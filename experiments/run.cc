@@ -14,7 +14,7 @@
 #include "experiments/run/environment.h"
 #include "experiments/run/metric.h"
 #include "experiments/tasks/experiment_config.h"
-#include "nn/scoped_probe.h"
+#include "nn/scoped_hook.h"
 #include "optimization/interventions/site_requests.h"
 #include "options/config_problems.h"
 #include "options/reader.h"

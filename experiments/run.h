@@ -24,9 +24,9 @@
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/trained_run.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
-#include "optimization/interventions/configured_probe.h"
+#include "optimization/interventions/configured_hook.h"
 #include "optimization/model.h"
 
 namespace regard {

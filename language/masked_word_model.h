@@ -15,7 +15,7 @@
 #include "attention/attention_registry.h"
 #include "attention/inspection/trace.h"
 #include "data/text/wordpiece.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
 #include "language/bert_model.h"

@@ -15,7 +15,7 @@
 #include "autodiff/testing/allocation_counter.h"
 #include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/masked_text.h"

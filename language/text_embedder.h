@@ -16,7 +16,7 @@
 #include "autodiff/tape.h"
 #include "data/text/text_splits.h"
 #include "data/text/wordpiece.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "language/bert.h"
 #include "language/bert_model.h"
 #include "language/text_embedder.pb.h"

@@ -12,7 +12,7 @@
 #include "attention/inspection/trace.h"
 #include "autodiff/arena.h"
 #include "data/text/text_splits.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "language/language_model.h"
 #include "language/language_model.pb.h"
 #include "language/text_vocabulary.h"

@@ -19,7 +19,7 @@
 #include "autodiff/testing/allocation_counter.h"
 #include "data/text/testing/byte_pairs_text.h"
 #include "data/text/text_splits.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"

@@ -11,7 +11,7 @@
 #include "attention/attention_registry.h"
 #include "attention/inspection/trace.h"
 #include "data/labelled_tokens_source.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "language/token_classifier.pb.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"

@@ -16,8 +16,8 @@
 #include "absl/types/span.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape.h"
+#include "nn/hook.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
 #include "nn/row_statistics.h"
 
 namespace regard {

@@ -11,9 +11,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
-#include "nn/scoped_probe.h"
+#include "nn/scoped_hook.h"
 
 namespace regard {
 namespace {

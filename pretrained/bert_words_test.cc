@@ -20,7 +20,7 @@
 #include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece_config.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -17,7 +17,7 @@
 #include "data/images/image_format.h"
 #include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

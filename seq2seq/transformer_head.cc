@@ -2,7 +2,7 @@
 
 #include "attention/transformer/feed_forward.h"
 #include "attention/transformer/initialization.h"
-#include "nn/probe.h"
+#include "nn/hook.h"
 
 namespace regard {
 

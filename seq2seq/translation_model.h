@@ -18,7 +18,7 @@
 #include "data/parallel_corpus.h"
 #include "data/sentence_pair.h"
 #include "data/text/vocabulary.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "optimization/evaluated_set.h"
 #include "optimization/model.h"
 #include "options/config_problems.h"

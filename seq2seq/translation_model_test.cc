@@ -19,7 +19,7 @@
 #include "data/sentence_pair.h"
 #include "data/target_lengths.h"
 #include "data/text/vocabulary.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"

@@ -12,7 +12,7 @@
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/trace.h"
 #include "autodiff/worker_pool.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "experiments/report/inspection_page.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"

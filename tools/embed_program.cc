@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
 #include "data/text/prepared_text.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "experiments/run.h"
 #include "language/bert_model.h"
 #include "language/sentence_embedder.h"

@@ -15,7 +15,7 @@
 #include "attention/inspection/trace.h"
 #include "data/images/caption_set.h"
 #include "data/target_lengths.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "optimization/model.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"

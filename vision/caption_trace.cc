@@ -16,7 +16,7 @@
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/ops/softmax.h"
 #include "data/images/image_file.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_lens.h"
 #include "seq2seq/decoding/search.h"

@@ -26,8 +26,8 @@
 #include "autodiff/tape.h"
 #include "google/protobuf/descriptor.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
 
 namespace regard {
 

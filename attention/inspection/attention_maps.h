@@ -15,8 +15,8 @@
 #include "absl/strings/string_view.h"
 #include "autodiff/shape.h"
 #include "nn/forward.h"
-#include "nn/probe.h"
-#include "nn/scoped_probe.h"
+#include "nn/hook.h"
+#include "nn/scoped_hook.h"
 
 namespace regard {
 

@@ -7,8 +7,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
 
 namespace regard {
 namespace {

@@ -21,8 +21,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/probe.h"
-#include "nn/scoped_probe.h"
+#include "nn/hook.h"
+#include "nn/scoped_hook.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -20,8 +20,8 @@
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape.h"
-#include "nn/probe.h"
-#include "nn/scoped_probe.h"
+#include "nn/hook.h"
+#include "nn/scoped_hook.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

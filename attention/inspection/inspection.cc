@@ -13,8 +13,8 @@
 #include "autodiff/ops/reductions.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/tape.h"
-#include "nn/probe.h"
-#include "nn/scoped_probe.h"
+#include "nn/hook.h"
+#include "nn/scoped_hook.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "attention/inspection/attention_maps.h"
 #include "attention/inspection/trace.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "nn/forward.h"
 
 namespace regard {

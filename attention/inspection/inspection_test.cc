@@ -14,8 +14,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -14,8 +14,8 @@
 #include "autodiff/instantiate.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape.h"
-#include "nn/probe.h"
-#include "nn/scoped_probe.h"
+#include "nn/hook.h"
+#include "nn/scoped_hook.h"
 #include "optimization/interventions/site_requests.h"
 #include "third_party/abseil_backport/status_macros.h"
 

@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "autodiff/instantiate.h"
-#include "nn/scoped_probe.h"
+#include "nn/scoped_hook.h"
 
 namespace regard {
 

@@ -19,7 +19,7 @@
 #include "attention/inspection/trace.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/probe.h"
+#include "nn/hook.h"
 
 namespace regard {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "autodiff/instantiate.h"
 #include "autodiff/ops/shape_ops.h"
-#include "nn/probe.h"
+#include "nn/hook.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

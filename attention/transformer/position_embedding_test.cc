@@ -11,7 +11,7 @@
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/probe.h"
+#include "nn/hook.h"
 
 namespace regard {
 namespace {

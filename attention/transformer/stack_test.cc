@@ -21,9 +21,9 @@
 #include "google/protobuf/repeated_field.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
-#include "optimization/interventions/configured_probe.h"
+#include "optimization/interventions/configured_hook.h"
 #include "optimization/interventions/intervention.pb.h"
 
 namespace regard {

@@ -16,7 +16,7 @@
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/trace.h"
 #include "autodiff/tape.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"

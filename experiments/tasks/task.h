@@ -18,7 +18,7 @@
 #include "attention/attention_registry.h"
 #include "attention/inspection/trace.h"
 #include "data/data_source.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
 #include "nn/forward.h"

@@ -13,7 +13,7 @@
 #include "autodiff/tape.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/evaluation.h"
-#include "nn/scoped_probe.h"
+#include "nn/scoped_hook.h"
 #include "nn/weights.h"
 #include "optimization/interventions/gathered_statistics.h"
 #include "optimization/ranks/agreement.h"

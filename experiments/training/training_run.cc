@@ -23,7 +23,7 @@
 #include "files/sha256.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "optimization/interventions/configured_probe.h"
+#include "optimization/interventions/configured_hook.h"
 #include "options/reader.h"
 #include "options/resolved.h"
 #include "third_party/abseil_backport/status_macros.h"

@@ -17,12 +17,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/initializers.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
 #include "nn/layers/norm.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
 
 namespace regard {
 namespace {

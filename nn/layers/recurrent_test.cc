@@ -14,9 +14,9 @@
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
 
 namespace regard {
 namespace {

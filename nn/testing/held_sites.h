@@ -9,7 +9,7 @@
 
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/tape.h"
-#include "nn/probe.h"
+#include "nn/hook.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "nn/forward.h"
-#include "nn/probe.h"
-#include "nn/scoped_probe.h"
+#include "nn/hook.h"
+#include "nn/scoped_hook.h"
 
 namespace regard {
 

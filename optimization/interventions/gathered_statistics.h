@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/types/span.h"
-#include "optimization/interventions/configured_probe.h"
+#include "optimization/interventions/configured_hook.h"
 #include "optimization/ranks/ranks.h"
 
 namespace regard {

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/probe.h"
+#include "nn/hook.h"
 #include "options/name_suggestion.h"
 
 namespace regard {

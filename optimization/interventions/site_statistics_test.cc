@@ -9,9 +9,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/hook.h"
 #include "nn/parameters.h"
-#include "nn/probe.h"
-#include "optimization/interventions/configured_probe.h"
+#include "optimization/interventions/configured_hook.h"
 #include "optimization/interventions/requests_in_text.h"
 
 namespace regard {

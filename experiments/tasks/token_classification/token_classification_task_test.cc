@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "autodiff/tape.h"
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"

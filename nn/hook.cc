@@ -1,4 +1,4 @@
-#include "nn/probe.h"
+#include "nn/hook.h"
 
 #include <algorithm>
 #include <utility>

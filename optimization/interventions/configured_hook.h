@@ -5,8 +5,8 @@
 // the example. In evaluation, the place in the batch identifies the example.
 // The results are therefore bit-identical for any number of threads and after
 // resuming.
-#ifndef OPTIMIZATION_INTERVENTIONS_CONFIGURED_PROBE_H_
-#define OPTIMIZATION_INTERVENTIONS_CONFIGURED_PROBE_H_
+#ifndef OPTIMIZATION_INTERVENTIONS_CONFIGURED_HOOK_H_
+#define OPTIMIZATION_INTERVENTIONS_CONFIGURED_HOOK_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/probe.h"
+#include "nn/hook.h"
 #include "nn/row_statistics.h"
 #include "optimization/interventions/intervention.pb.h"
 #include "optimization/interventions/site_requests.h"
@@ -119,4 +119,4 @@ extern template class ConfiguredProbe<double>;
 
 }  // namespace regard
 
-#endif  // OPTIMIZATION_INTERVENTIONS_CONFIGURED_PROBE_H_
+#endif  // OPTIMIZATION_INTERVENTIONS_CONFIGURED_HOOK_H_

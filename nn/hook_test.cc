@@ -1,4 +1,4 @@
-#include "nn/probe.h"
+#include "nn/hook.h"
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@
 #include "nn/forward.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
-#include "nn/scoped_probe.h"
+#include "nn/scoped_hook.h"
 
 namespace regard {
 namespace {

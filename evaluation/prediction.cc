@@ -1,4 +1,4 @@
-#include "evaluation/answer.h"
+#include "evaluation/prediction.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,13 +1,13 @@
 // Attaches a probe to a Forward for a limited time, in addition to the
 // Forward's own probe.
-#ifndef NN_SCOPED_PROBE_H_
-#define NN_SCOPED_PROBE_H_
+#ifndef NN_SCOPED_HOOK_H_
+#define NN_SCOPED_HOOK_H_
 
 #include <string>
 
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/probe.h"
+#include "nn/hook.h"
 #include "nn/row_statistics.h"
 
 namespace regard {
@@ -42,4 +42,4 @@ extern template class ScopedProbe<double>;
 
 }  // namespace regard
 
-#endif  // NN_SCOPED_PROBE_H_
+#endif  // NN_SCOPED_HOOK_H_

@@ -28,8 +28,8 @@
 //
 // Statistics of the rows of `weights` cost much less than the weights, because
 // fused kernels compute them without storing the weights.
-#ifndef NN_PROBE_H_
-#define NN_PROBE_H_
+#ifndef NN_HOOK_H_
+#define NN_HOOK_H_
 
 #include <cstdint>
 #include <string>
@@ -149,4 +149,4 @@ extern template class SiteRecorder<double>;
 
 }  // namespace regard
 
-#endif  // NN_PROBE_H_
+#endif  // NN_HOOK_H_

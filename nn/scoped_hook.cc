@@ -1,4 +1,4 @@
-#include "nn/scoped_probe.h"
+#include "nn/scoped_hook.h"
 
 #include <utility>
 

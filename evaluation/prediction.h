@@ -1,6 +1,6 @@
 // The input of a user to a trained model, and the model's prediction.
-#ifndef EVALUATION_ANSWER_H_
-#define EVALUATION_ANSWER_H_
+#ifndef EVALUATION_PREDICTION_H_
+#define EVALUATION_PREDICTION_H_
 
 #include <algorithm>
 #include <cmath>
@@ -90,4 +90,4 @@ inline absl::Status CheckExample(const Question& question, size_t size) {
 
 }  // namespace regard
 
-#endif  // EVALUATION_ANSWER_H_
+#endif  // EVALUATION_PREDICTION_H_

@@ -1,4 +1,4 @@
-#include "optimization/interventions/configured_probe.h"
+#include "optimization/interventions/configured_hook.h"
 
 #include <algorithm>
 #include <cstdint>
