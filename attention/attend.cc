@@ -272,10 +272,10 @@ template <typename T>
 int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
                                         const ScoreInputs<T>& in,
                                         Var<T> values) const {
-  constexpr int64_t kMostRows = kGemmDepth;
+  constexpr int64_t kMaxRows = kGemmDepth;
   constexpr int64_t kSkippingRows = 128;  // few rows read few masked keys
-  constexpr int64_t kMostNumbers = int64_t{1} << 24;
-  constexpr int64_t kMostNumbersOfBatch = int64_t{1} << 26;
+  constexpr int64_t kMaxNumbers = int64_t{1} << 24;
+  constexpr int64_t kMaxNumbersOfBatch = int64_t{1} << 26;
   if (in.previous_weights.has_value()) return 0;
   const int64_t numbers_of_row =
       in.queries.dim(1) * in.keys.dim(2) * parts_.scorer->NumbersPerPair();
@@ -294,15 +294,15 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   // gradients are needed, because the backward pass computes each block again.
   const bool skips_keys =
       ReadsRuns() || (in.mask.causal && !needs_grad && queries > kSkippingRows);
-  const int64_t most_rows = skips_keys ? kSkippingRows : kMostRows;
+  const int64_t most_rows = skips_keys ? kSkippingRows : kMaxRows;
   if (block_ > 0) return std::min(block_, most_rows);
-  if (!skips_keys && queries <= 2 * kMostRows &&
-      queries * numbers_of_row <= kMostNumbers &&
-      of_batch <= kMostNumbersOfBatch) {
+  if (!skips_keys && queries <= 2 * kMaxRows &&
+      queries * numbers_of_row <= kMaxNumbers &&
+      of_batch <= kMaxNumbersOfBatch) {
     return 0;
   }
-  return std::clamp<int64_t>(
-      kMostNumbers / std::max<int64_t>(numbers_of_row, 1), 1, most_rows);
+  return std::clamp<int64_t>(kMaxNumbers / std::max<int64_t>(numbers_of_row, 1),
+                             1, most_rows);
 }
 
 template <typename T>

@@ -21,7 +21,7 @@ char* Place(char* begin, char* end, size_t bytes) {
 }  // namespace
 
 bool ReclaimedMemory::Begin(const Arena& arena, const void* end) {
-  if (arena.used() < kLeastArena) return false;
+  if (arena.used() < kMinArena) return false;
   arena_ = &arena;
   end_ = freed_ = arena.MarkOf(end);
   holes_.clear();

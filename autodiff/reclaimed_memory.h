@@ -22,17 +22,17 @@ class ReclaimedMemory {
   // Smaller gradients stay in the arena, because the search for a place would
   // take longer than writing them. An arena that fits into a cache of the core
   // is not reclaimed either.
-  static constexpr size_t kLeastBytes = size_t{1} << 14;
-  static constexpr size_t kLeastArena = size_t{1} << 20;
+  static constexpr size_t kMinBytes = size_t{1} << 14;
+  static constexpr size_t kMinArena = size_t{1} << 20;
 #else
   // Debug and AddressSanitizer builds reclaim as much as possible, to find
   // errors.
-  static constexpr size_t kLeastBytes = 1;
-  static constexpr size_t kLeastArena = 1;
+  static constexpr size_t kMinBytes = 1;
+  static constexpr size_t kMinArena = 1;
 #endif
 
   // Begins to reclaim memory that `arena` allocated before `end`, latest
-  // allocation first. Returns false if the arena contains less than kLeastArena
+  // allocation first. Returns false if the arena contains less than kMinArena
   // bytes.
   bool Begin(const Arena& arena, const void* end);
 

@@ -120,10 +120,10 @@ TEST(ReclaimedMemoryTest, YoungOwnersAndSmallArenasAreLeftToTheArena) {
   EXPECT_EQ(memory.Allocate(64, young), nullptr);
   EXPECT_EQ(memory.Allocate(kMebi, young), nullptr);
   Arena small(256);
-  New(small, ReclaimedMemory::kLeastArena - 1);
+  New(small, ReclaimedMemory::kMinArena - 1);
   const char* const end = New(small, 0);
   EXPECT_EQ(memory.Begin(small, end),
-            small.used() >= ReclaimedMemory::kLeastArena);
+            small.used() >= ReclaimedMemory::kMinArena);
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ void Tape<T>::RunRecords(const Mark& mark, ReclaimedMemory* memory) {
 template <typename T>
 T* Tape<T>::ReclaimGrad(const Node<T>& node) {
   const size_t bytes = sizeof(T) * static_cast<size_t>(node.size);
-  if (bytes < ReclaimedMemory::kLeastBytes) return nullptr;
+  if (bytes < ReclaimedMemory::kMinBytes) return nullptr;
   return static_cast<T*>(reclaiming_->Allocate(bytes, &node));
 }
 

@@ -95,9 +95,9 @@ int Grammar::IndexOf(absl::string_view symbol) const {
 }
 
 double Grammar::Solve(double (*own)(const Grammar&, const Expansion&)) const {
-  constexpr int kMostIterations = 10000;
+  constexpr int kMaxIterations = 10000;
   std::vector<double> values(symbols_.size());
-  for (int i = 0; i < kMostIterations; ++i) {
+  for (int i = 0; i < kMaxIterations; ++i) {
     double change = 0;
     for (size_t symbol = 0; symbol < symbols_.size(); ++symbol) {
       double value = 0;

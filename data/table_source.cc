@@ -290,7 +290,7 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
     REGARD_ASSIGN_OR_RETURN(const bool more, file.Next());
     if (!more) break;
     bytes += std::ssize(file.text()) + 1;
-    if (bytes > kMostTableBytes)
+    if (bytes > kMaxTableBytes)
       return file.Error(0,
                         "the file is larger than 512 MiB, the limit for a "
                         "table; remove rows or columns");
@@ -303,11 +303,11 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
       REGARD_ASSIGN_OR_RETURN(columns,
                               ColumnsOf(file, options, fields, is_header));
       all.width = static_cast<int64_t>(columns.x.size());
-      if (all.width > kMostTableColumns) {
+      if (all.width > kMaxTableColumns) {
         return file.Error(
             0,
             absl::StrCat("has ", all.width, " input columns; at most ",
-                         kMostTableColumns,
+                         kMaxTableColumns,
                          " are allowed: select some with data.table.columns"));
       }
       if (is_header) continue;
@@ -330,9 +330,9 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
         const double number,
         NumberOf(file, fields[columns.y], columns.names[columns.y]));
     all.y.push_back(number);
-    if (all.size() > kMostTableRows) {
+    if (all.size() > kMaxTableRows) {
       return file.Error(
-          0, absl::StrCat("more than ", kMostTableRows,
+          0, absl::StrCat("more than ", kMaxTableRows,
                           " rows, the limit for a table; remove rows"));
     }
   }

@@ -12,10 +12,10 @@ namespace regard {
 
 class TableConfig;
 
-inline constexpr int64_t kMostTableRows = 1'000'000;
+inline constexpr int64_t kMaxTableRows = 1'000'000;
 // The maximum number of input columns.
-inline constexpr int64_t kMostTableColumns = 4096;
-inline constexpr int64_t kMostTableBytes = int64_t{512} << 20;  // unpacked
+inline constexpr int64_t kMaxTableColumns = 4096;
+inline constexpr int64_t kMaxTableBytes = int64_t{512} << 20;  // unpacked
 
 // Reads the file at `path` as configured by `options` (table.proto). Points of
 // a split are in the order of the file, or in ascending order of x if there is

@@ -21,7 +21,7 @@ namespace regard {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 16;
-constexpr int64_t kMostTextBytes = int64_t{256} << 20;
+constexpr int64_t kMaxTextBytes = int64_t{256} << 20;
 
 // Returns the first problem of `text` and its byte, or `nullopt`.
 std::optional<std::pair<size_t, const char*>> FindProblem(
@@ -57,7 +57,7 @@ int64_t ReplaceCarriageReturns(std::string* text) {
 absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
                                         absl::string_view what,
                                         absl::string_view hint, LineEnds ends) {
-  absl::StatusOr<std::string> bytes = ReadFile(path, kMostTextBytes);
+  absl::StatusOr<std::string> bytes = ReadFile(path, kMaxTextBytes);
   if (!bytes.ok()) {
     return absl::Status(
         bytes.status().code(),
@@ -65,7 +65,7 @@ absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
   }
   WholeText whole = {.text = "", .sha256 = Sha256Hex(*bytes)};
   REGARD_ASSIGN_OR_RETURN(whole.text,
-                          Gunzip(*std::move(bytes), path, kMostTextBytes));
+                          Gunzip(*std::move(bytes), path, kMaxTextBytes));
   if (absl::StartsWith(whole.text, kByteOrderMark)) {
     whole.text.erase(0, kByteOrderMark.size());
   }
@@ -89,7 +89,7 @@ struct TextFile::Stream {
             [this](char* to, size_t most) {
               return static_cast<ssize_t>(bytes.Read({to, most}));
             },
-            kMostLineBytes + 2, ends) {}
+            kMaxLineBytes + 2, ends) {}
 
   // Returns the next bytes, or nothing at the end or after a failed read.
   absl::string_view NextPiece() {
@@ -151,9 +151,9 @@ absl::StatusOr<bool> TextFile::Next() {
   if (number_ == 1 && stream_->lines.byte_order_mark()) {
     first_column_ += static_cast<int64_t>(kByteOrderMark.size());
   }
-  if (cut || static_cast<int64_t>(text_.size()) > kMostLineBytes) {
+  if (cut || static_cast<int64_t>(text_.size()) > kMaxLineBytes) {
     return Error(
-        kMostLineBytes,
+        kMaxLineBytes,
         "the line is longer than 64 KiB, the limit for a line; shorten it");
   }
   if (const auto problem = FindProblem(text_)) {

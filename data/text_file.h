@@ -20,7 +20,7 @@ struct WholeText {
 };
 
 // The largest size of a line in a file that is read line by line.
-inline constexpr int64_t kMostLineBytes = int64_t{64} << 10;
+inline constexpr int64_t kMaxLineBytes = int64_t{64} << 10;
 
 // Reads a file of at most 256 MiB after decompression. `what` and `hint` appear
 // in the error for a file that cannot be read: "error: WHAT PATH: ...HINT". A

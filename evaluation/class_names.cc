@@ -11,7 +11,7 @@ namespace regard {
 namespace {
 
 // The largest number of names in the note.
-constexpr int kMostNamed = 20;
+constexpr int kMaxNamed = 20;
 
 }  // namespace
 
@@ -24,12 +24,12 @@ ClassNames::ClassNames(const std::vector<std::string>& names) {
   }
   int repeated = 0;
   for (const auto& [name, of_name] : labels) {
-    if (of_name.size() == 1 || ++repeated > kMostNamed) continue;
+    if (of_name.size() == 1 || ++repeated > kMaxNamed) continue;
     absl::StrAppend(&note_, note_.empty() ? "" : ", ", of_name.size(),
                     " classes are named '", name, "'");
   }
-  if (repeated > kMostNamed) {
-    absl::StrAppend(&note_, ", and ", repeated - kMostNamed,
+  if (repeated > kMaxNamed) {
+    absl::StrAppend(&note_, ", and ", repeated - kMaxNamed,
                     " more names belong to several classes");
   }
   if (repeated > 0) {

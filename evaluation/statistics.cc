@@ -283,7 +283,7 @@ double PairedPermutationTest(absl::Span<const double> differences) {
   // Sums that are mathematically equal count as equal in spite of rounding
   // errors.
   const double seen = std::abs(sum) - 1e-12 * scale;
-  const bool exact = n <= kMostExactPairs;
+  const bool exact = n <= kMaxExactPairs;
   // Flipping all signs gives the same absolute sum, so half of the choices
   // suffice.
   const int choices = exact ? 1 << (n - 1) : kRandomChoices;
@@ -310,7 +310,7 @@ double PairedPermutationTest(absl::Span<const double> differences) {
 std::optional<DifferenceInterval> PermutationInterval(
     absl::Span<const double> differences) {
   const size_t n = differences.size();
-  const bool exact = n <= kMostExactPairs;
+  const bool exact = n <= kMaxExactPairs;
   const size_t subsets = exact ? (size_t{1} << n) - 1 : kRandomChoices;
   const auto outside = static_cast<size_t>(kSignificanceLevel / 2 *
                                            static_cast<double>(subsets + 1));

@@ -98,7 +98,7 @@ PairedTests ComparePaired(absl::Span<const MetricPair> pairs);
 
 // Up to this number of pairs, all choices of signs are counted. There are at
 // most about a million choices.
-inline constexpr int kMostExactPairs = 20;
+inline constexpr int kMaxExactPairs = 20;
 // With more pairs, this number of random choices is drawn. The p-value is then
 // (choices that are as extreme + 1) / (choices + 1), which is never too small
 // on average.
@@ -122,7 +122,7 @@ struct DifferenceInterval {
 // reject at kSignificanceLevel. It excludes 0 if the p-value is at most 0.05.
 // The ends are order statistics of the means of all subsets (Hartigan, "Using
 // subsample values as typical values", JASA 64, 1969), or of random subsets
-// beyond kMostExactPairs. Returns `nullopt` for fewer than 6 differences, or if
+// beyond kMaxExactPairs. Returns `nullopt` for fewer than 6 differences, or if
 // a difference is not finite.
 std::optional<DifferenceInterval> PermutationInterval(
     absl::Span<const double> differences);

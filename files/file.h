@@ -151,12 +151,12 @@ class FileReader {
 };
 
 // The largest size of a config, a vocabulary or a similar file.
-inline constexpr int64_t kMostTextFileBytes = int64_t{64} << 20;
+inline constexpr int64_t kMaxTextFileBytes = int64_t{64} << 20;
 
 // Returns the bytes of a regular file. If the file has more than `limit` bytes,
 // returns InvalidArgument without reading it.
 absl::StatusOr<std::string> ReadFile(const std::string& path,
-                                     int64_t limit = kMostTextFileBytes,
+                                     int64_t limit = kMaxTextFileBytes,
                                      FileOperations& files = SystemFiles());
 
 // Returns "PATH:LINE:COLUMN: error: PROBLEM" for the byte of `text` at

@@ -111,8 +111,8 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool Open(Json value) {
-    constexpr size_t kMostOpen = 100;
-    if (open_.size() == kMostOpen) {
+    constexpr size_t kMaxOpen = 100;
+    if (open_.size() == kMaxOpen) {
       return Fail(Position() - 1, "more than 100 nested brackets, the limit");
     }
     if (!Add(std::move(value))) return false;
@@ -149,8 +149,8 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 std::string Shown(const Json& value) {
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true,
                                 Json::error_handler_t::replace);
-  constexpr size_t kMost = 40;
-  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  constexpr size_t kMax = 40;
+  if (text.size() > kMax) text = text.substr(0, kMax) + "...";
   return text;
 }
 
@@ -219,7 +219,7 @@ const Json* JsonObject::Find(const std::string& key) const {
 
 void JsonObject::Complain(const std::string& key,
                           absl::string_view problem) const {
-  if (file_->problems_.size() == JsonFile::kMostProblems) return;
+  if (file_->problems_.size() == JsonFile::kMaxProblems) return;
   const auto value = json_->find(key);
   const size_t offset =
       file_->offsets_.at(AddressOf(value == json_->end() ? *json_ : *value));

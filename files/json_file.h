@@ -68,7 +68,7 @@ class JsonObject {
   void Require(const std::string& key) const;
 
   // Adds a problem at the value of a field, or at the object if there is no
-  // such field. Ignored if the file already has kMostProblems.
+  // such field. Ignored if the file already has kMaxProblems.
   void Complain(const std::string& key, absl::string_view problem) const;
 
  private:
@@ -101,10 +101,10 @@ class JsonFile {
 
   // The maximum number of problems. Locating a problem takes a pass over the
   // text.
-  static constexpr size_t kMostProblems = 100;
+  static constexpr size_t kMaxProblems = 100;
   // The maximum number of values. A larger tree takes several hundred
   // megabytes.
-  static constexpr size_t kMostValues = size_t{1} << 22;
+  static constexpr size_t kMaxValues = size_t{1} << 22;
 
   // Parses one JSON object. Other JSON is an error. A repeated key in an object
   // is an error, because readers interpret it differently. Brackets that are
@@ -113,7 +113,7 @@ class JsonFile {
   static absl::StatusOr<JsonFile> Parse(absl::string_view text,
                                         absl::string_view path,
                                         int64_t line = 1,
-                                        size_t most_values = kMostValues);
+                                        size_t most_values = kMaxValues);
 
   // Reads and parses a file. Errors are ready to print.
   static absl::StatusOr<JsonFile> Read(const std::string& path);

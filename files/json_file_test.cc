@@ -207,7 +207,7 @@ TEST(JsonFileTest, GathersSomeProblemsOnly) {
   file->root().Texts("a");
   const std::string problems(file->status().message());
   EXPECT_EQ(1 + std::count(problems.begin(), problems.end(), '\n'),
-            static_cast<int64_t>(JsonFile::kMostProblems));
+            static_cast<int64_t>(JsonFile::kMaxProblems));
 }
 
 TEST(JsonFileTest, NamesWhatIsWrongInsideArraysAndLines) {

@@ -17,7 +17,7 @@
 namespace regard {
 
 // The largest size of a line on standard input.
-inline constexpr size_t kMostInputLineBytes = size_t{64} << 10;
+inline constexpr size_t kMaxInputLineBytes = size_t{64} << 10;
 
 // U+FEFF at the start of a text. It is not part of the text.
 inline constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";

@@ -27,7 +27,7 @@ constexpr char kSyntax[] = "InvalidHeaderDeserialization";
 constexpr int64_t kLengthBytes = 8;
 // The limit is lower than the reference's 100 MB. A header of a hundred
 // thousand tensors takes less than a tenth of the limit.
-constexpr int64_t kMostHeaderBytes = int64_t{64} << 20;
+constexpr int64_t kMaxHeaderBytes = int64_t{64} << 20;
 
 std::string ShapeText(absl::Span<const int64_t> shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
@@ -277,9 +277,9 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(
   std::array<char, kLengthBytes> length_bytes;
   REGARD_RETURN_IF_ERROR(file.ReadAt(0, absl::MakeSpan(length_bytes)));
   const auto length = std::bit_cast<uint64_t>(length_bytes);
-  if (length > static_cast<uint64_t>(kMostHeaderBytes)) {
+  if (length > static_cast<uint64_t>(kMaxHeaderBytes)) {
     return malformed(Malformed("HeaderTooLarge", "the header has ", length,
-                               " bytes; at most ", kMostHeaderBytes,
+                               " bytes; at most ", kMaxHeaderBytes,
                                " are allowed"));
   }
   const int64_t buffer_begin = kLengthBytes + static_cast<int64_t>(length);

@@ -16,8 +16,8 @@ using Prompts = absl::Span<const std::vector<int32_t>>;
 // Limits on the prompts that are continued together. They are large enough for
 // fast matrix products, and small enough to bound the memory of keys and
 // values. GPT-2 small takes 0.6 GB for 8192 positions.
-constexpr int64_t kMostPrompts = 64;
-constexpr int64_t kMostPositions = 8192;
+constexpr int64_t kMaxPrompts = 64;
+constexpr int64_t kMaxPositions = 8192;
 
 // Returns how many of the prompts form the next batch. `prompts` must not be
 // empty.
@@ -27,12 +27,12 @@ size_t BatchSize(Prompts prompts, int64_t block,
   const int64_t rows = search.has_sampling() ? search.n_best() : search.beam();
   int64_t longest = 0;
   int64_t count = 0;
-  while (count < std::min(std::ssize(prompts), kMostPrompts)) {
+  while (count < std::min(std::ssize(prompts), kMaxPrompts)) {
     const int64_t read = std::ssize(prompts[static_cast<size_t>(count)]);
     // Limits `length` before the addition, which could overflow.
     longest = std::max(longest,
                        std::min(block, read + std::min(options.length, block)));
-    if (count > 0 && (count + 1) * rows * longest > kMostPositions) break;
+    if (count > 0 && (count + 1) * rows * longest > kMaxPositions) break;
     ++count;
   }
   return static_cast<size_t>(count);

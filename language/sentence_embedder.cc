@@ -17,10 +17,10 @@ namespace {
 
 // The maximum number of ids of a batch, unless one text is longer. The
 // activations of this many ids stay in the cache. Batches are smaller, down to
-// kLeastIds ids, if every thread then gets a batch. Matrix products of fewer
+// kMinIds ids, if every thread then gets a batch. Matrix products of fewer
 // rows are slow.
-constexpr int64_t kMostIds = 512;
-constexpr int64_t kLeastIds = 128;
+constexpr int64_t kMaxIds = 512;
+constexpr int64_t kMinIds = 128;
 
 }  // namespace
 
@@ -145,7 +145,7 @@ void SentenceEmbedder::MakeBatches(absl::Span<const std::vector<int32_t>> ids,
     return std::make_pair(a.ids->size(), a.ids) <
            std::make_pair(b.ids->size(), b.ids);
   });
-  const int64_t most = std::clamp(total / pool_.threads(), kLeastIds, kMostIds);
+  const int64_t most = std::clamp(total / pool_.threads(), kMinIds, kMaxIds);
   batches_.clear();
   const absl::Span<const Text> all = texts_;
   for (size_t begin = 0; begin < all.size();) {

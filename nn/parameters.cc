@@ -17,11 +17,11 @@ namespace {
 
 // A number of elements larger than any memory, but so small that the sum of two
 // such numbers does not overflow.
-constexpr int64_t kMostElements = int64_t{1} << 56;
+constexpr int64_t kMaxElements = int64_t{1} << 56;
 
-// Returns a + b, or kMostElements if the sum is larger.
+// Returns a + b, or kMaxElements if the sum is larger.
 int64_t Sum(int64_t a, int64_t b) {
-  return std::min(a + std::min(b, kMostElements), kMostElements);
+  return std::min(a + std::min(b, kMaxElements), kMaxElements);
 }
 
 // Returns an error message if `bytes` exceed physical memory, otherwise "".

@@ -107,7 +107,7 @@ class Lexer {
   }
 
   Token::Kind Bad(size_t begin, std::string message) {
-    if (problems_.size() < kMostProblems) {
+    if (problems_.size() < kMaxProblems) {
       problems_.push_back({{begin, at_ - begin}, std::move(message)});
     }
     return Token::Kind::kBad;
@@ -227,11 +227,11 @@ std::string Printable(absl::string_view text, int max_characters) {
 }
 
 std::optional<TextProblem> FindEncodingProblem(absl::string_view text) {
-  if (text.size() > kMostConfigBytes) {
+  if (text.size() > kMaxConfigBytes) {
     return TextProblem{
         {0, 1},
         absl::StrCat("has ", text.size(), " bytes; a config may have at most ",
-                     kMostConfigBytes)};
+                     kMaxConfigBytes)};
   }
   if (absl::StartsWith(text, "\xEF\xBB\xBF")) {
     return TextProblem{{0, 1},

@@ -29,13 +29,13 @@ struct TextProblem {
 };
 
 // The maximum number of problems that are reported for one text.
-inline constexpr size_t kMostProblems = 20;
+inline constexpr size_t kMaxProblems = 20;
 
 // The maximum size of a config. Larger files are rejected before they are read.
-inline constexpr size_t kMostConfigBytes = size_t{1} << 20;
+inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;
 
 // Returns a problem for a byte order mark, a NUL byte, invalid UTF-8, or a size
-// above kMostConfigBytes.
+// above kMaxConfigBytes.
 std::optional<TextProblem> FindEncodingProblem(absl::string_view text);
 
 class ConfigText {
@@ -109,7 +109,7 @@ std::string QuotedToken(Token::Kind kind, absl::string_view text);
 
 // Returns all tokens of `text` from byte `begin` on, and a last kEnd token.
 // Comments extend from # to the end of the line. A string must end on its line.
-// Adds invalid tokens to `problems`, up to kMostProblems.
+// Adds invalid tokens to `problems`, up to kMaxProblems.
 std::vector<Token> Tokenize(absl::string_view text, size_t begin,
                             std::vector<TextProblem>* problems);
 

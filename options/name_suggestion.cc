@@ -15,7 +15,7 @@ namespace regard {
 namespace {
 
 constexpr size_t kLongestSuggested = 64;
-constexpr size_t kMostListed = 12;
+constexpr size_t kMaxListed = 12;
 
 }  // namespace
 
@@ -63,7 +63,7 @@ std::string SuggestName(absl::string_view name,
   if (nearest != nullptr) {
     return absl::StrCat("; did you mean '", *nearest, "'?");
   }
-  if (candidates.empty() || candidates.size() > kMostListed) return "";
+  if (candidates.empty() || candidates.size() > kMaxListed) return "";
   return absl::StrCat("; it can be ", absl::StrJoin(candidates, ", "));
 }
 

@@ -58,7 +58,7 @@ class BasesReader {
   // Opens a file. The error message gives the reason, without the file name.
   absl::StatusOr<ConfigText> Open(const std::string& name) {
     const std::string path = ResolveUserPath(name);
-    absl::StatusOr<std::string> text = regard::ReadFile(path, kMostConfigBytes);
+    absl::StatusOr<std::string> text = regard::ReadFile(path, kMaxConfigBytes);
     if (!text.ok()) {
       return absl::Status(
           text.status().code(),
@@ -73,7 +73,7 @@ class BasesReader {
     names_.push_back(name);
     if (cycle.empty()) return ConfigText::File(name, *std::move(text));
     return absl::InvalidArgumentError(absl::StrCat(
-        "forms a cycle: ", Printable(cycle, kMostBases * kNameCharacters),
+        "forms a cycle: ", Printable(cycle, kMaxBases * kNameCharacters),
         " -> ", Printable(name, kNameCharacters)));
   }
 
@@ -89,9 +89,9 @@ class BasesReader {
     // If no file is open, the text is embedded in the program.
     if (names_.empty()) return error("an embedded config cannot have a base");
     absl::StatusOr<ConfigText> opened =
-        names_.size() > kMostBases
+        names_.size() > kMaxBases
             ? absl::InvalidArgumentError(absl::StrCat(
-                  "exceeds the limit of ", kMostBases, " nested bases"))
+                  "exceeds the limit of ", kMaxBases, " nested bases"))
             : Open(std::filesystem::path(name).replace_filename(base));
     if (opened.ok()) return Read(*std::move(opened));
     return error(absl::StrCat("base '", Printable(base, kNameCharacters), "' ",
@@ -197,12 +197,12 @@ absl::Status LocateProblems(const ConfigProblems& problems,
   if (problems.ok()) return absl::OkStatus();
   std::vector<std::string> lines;
   for (const auto& [path, message, within] :
-       problems.problems().subspan(0, kMostProblems)) {
+       problems.problems().subspan(0, kMaxProblems)) {
     lines.push_back(origins.Diagnostic(
         path, absl::StrCat(path, path.empty() ? "" : ": ", message), within));
   }
-  if (problems.problems().size() > kMostProblems) {
-    lines.push_back(absl::StrCat(problems.problems().size() - kMostProblems,
+  if (problems.problems().size() > kMaxProblems) {
+    lines.push_back(absl::StrCat(problems.problems().size() - kMaxProblems,
                                  " more problems are not shown"));
   }
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));

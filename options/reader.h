@@ -91,13 +91,13 @@ class ConfigOrigins {
 };
 
 // Returns OK if there are no problems. Otherwise returns InvalidArgument with a
-// message to print, which shows up to kMostProblems problems at their
+// message to print, which shows up to kMaxProblems problems at their
 // positions.
 absl::Status LocateProblems(const ConfigProblems& problems,
                             const ConfigOrigins& origins);
 
 // The maximum number of nested bases.
-inline constexpr int kMostBases = 16;
+inline constexpr int kMaxBases = 16;
 
 struct ConfigSource {
   // The path as the user gave it (see ResolveUserPath). For an embedded text,
@@ -159,7 +159,7 @@ bool IsOfRun(const std::string& name);
 // The value has the syntax of a file, but a string does not need quotes.
 //
 // If there are problems, returns InvalidArgument with a message to print. The
-// message has the first kMostProblems problems in the order of the text.
+// message has the first kMaxProblems problems in the order of the text.
 // `config` is then unspecified.
 absl::Status ReadText(ConfigText text, google::protobuf::Message* config,
                       ConfigOrigins* origins);

@@ -278,7 +278,7 @@ TEST_F(ReaderTest, LaterOverridesWin) {
 }
 
 TEST_F(ReaderTest, ReadsUpToTheCap) {
-  const std::string largest(kMostConfigBytes, '#');
+  const std::string largest(kMaxConfigBytes, '#');
   WriteFile("a.textproto", largest);
   EXPECT_EQ(Read("a.textproto"), "");
   TestConfig config;

@@ -75,7 +75,7 @@ class TextReader {
  private:
   bool AtEnd() const { return tokens_.Peek().kind == Token::Kind::kEnd; }
 
-  bool IsFull() const { return problems_.size() >= kMostProblems; }
+  bool IsFull() const { return problems_.size() >= kMaxProblems; }
 
   std::string Quoted(const Token& token) const {
     return QuotedToken(token.kind, tokens_.Text(token));
@@ -97,7 +97,7 @@ class TextReader {
     std::ranges::stable_sort(problems_, {}, [](const TextProblem& problem) {
       return problem.range.begin;
     });
-    if (problems_.size() > kMostProblems) problems_.resize(kMostProblems);
+    if (problems_.size() > kMaxProblems) problems_.resize(kMaxProblems);
     return std::move(problems_);
   }
 
@@ -425,9 +425,9 @@ absl::Status ReadText(ConfigText added, Message* config,
     lines.push_back(text.Diagnostic(problem));
   }
   if (lines.empty()) return absl::OkStatus();
-  if (lines.size() == kMostProblems) {
+  if (lines.size() == kMaxProblems) {
     lines.push_back(absl::StrCat(Printable(text.name(), kNameCharacters),
-                                 ": the first ", kMostProblems,
+                                 ": the first ", kMaxProblems,
                                  " problems are shown"));
   }
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));

@@ -151,7 +151,7 @@ void ReadTokenizerJson(const JsonObject& json, bool generic,
   if (!model.has_value()) return;
   model->Choice("type", {"WordPiece"}, 0);
   options.longest_word = model->Integer(
-      "max_input_chars_per_word", options.longest_word, 1, kMostLongestWord);
+      "max_input_chars_per_word", options.longest_word, 1, kMaxLongestWord);
   model->Choice("continuing_subword_prefix", {"##"}, 0);
   description->tokens = TokensOfTokenizer(json);
   if (!generic) return;

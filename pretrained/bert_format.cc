@@ -57,7 +57,7 @@ void ReadHead(const JsonObject& json, BertDescription* description) {
 void ReadClassifier(const JsonObject& json, BertDescription* description) {
   description->classes = ReadClasses(
       json, "id2label",
-      UnnamedClasses(json.Integer("num_labels", 2, 0, kMostClasses)));
+      UnnamedClasses(json.Integer("num_labels", 2, 0, kMaxClasses)));
   if (description->classes.size() < 2) {
     json.Complain("id2label", "id2label must name at least two classes");
   }
@@ -87,7 +87,7 @@ absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path,
 absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
                                                 absl::string_view path,
                                                 bool words) {
-  constexpr int64_t kMostSize = 65536;
+  constexpr int64_t kMaxSize = 65536;
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
   const JsonObject json = file.root();
   BertDescription description;
@@ -99,9 +99,9 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
   };
   json.Choice("model_type", {"bert"}, 0);
   description.vocabulary = size("vocab_size", std::nullopt, 1 << 24);
-  transformer.set_width(size("hidden_size", std::nullopt, kMostSize));
+  transformer.set_width(size("hidden_size", std::nullopt, kMaxSize));
   transformer.set_layers(size("num_hidden_layers", std::nullopt, 256));
-  const int heads = size("num_attention_heads", std::nullopt, kMostSize);
+  const int heads = size("num_attention_heads", std::nullopt, kMaxSize);
   transformer.mutable_attention()->set_heads(heads);
   if (transformer.width() % heads != 0 && file.status().ok()) {
     json.Complain(

@@ -20,7 +20,7 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostSize = 65536;
+constexpr int64_t kMaxSize = 65536;
 constexpr char kArchitecture[] = "BlipForConditionalGeneration";
 
 // Returns the defaults of BLIP's processor.
@@ -38,7 +38,7 @@ ImageFormat DefaultImages(int size) {
 }
 
 int SizeOf(const JsonObject& json, const char* key, int64_t otherwise,
-           int64_t most = kMostSize) {
+           int64_t most = kMaxSize) {
   return static_cast<int>(json.Integer(key, otherwise, 1, most));
 }
 

@@ -14,7 +14,7 @@ namespace regard {
 class JsonObject;
 
 // The maximum number of classes that a file may declare without names.
-inline constexpr int64_t kMostClasses = int64_t{1} << 20;
+inline constexpr int64_t kMaxClasses = int64_t{1} << 20;
 
 // Reads an object of names by id, or an array of names. `otherwise` is the
 // default. Invalid values are problems of the file.

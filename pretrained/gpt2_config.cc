@@ -16,13 +16,13 @@ namespace regard {
 namespace {
 
 void ReadSizes(const JsonObject& json, TransformerConfig& transformer) {
-  constexpr int64_t kMostSize = 65536;
+  constexpr int64_t kMaxSize = 65536;
   const auto size = [&](const char* key, int64_t most) {
     return static_cast<int>(json.Integer(key, std::nullopt, 1, most));
   };
-  transformer.set_width(size("n_embd", kMostSize));
+  transformer.set_width(size("n_embd", kMaxSize));
   transformer.set_layers(size("n_layer", 256));
-  const int heads = size("n_head", kMostSize);
+  const int heads = size("n_head", kMaxSize);
   transformer.mutable_attention()->set_heads(heads);
   if (transformer.width() % heads != 0) {
     json.Complain("n_head",

@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kPreprocessor[] = "preprocessor_config.json";
 constexpr char kProcessor[] = "processor_config.json";
-constexpr int64_t kMostSide = 8192;
+constexpr int64_t kMaxSide = 8192;
 constexpr double kRescale = 1.0 / 255;
 // Numbers of Pillow's filters.
 constexpr int64_t kBilinear = 2;
@@ -61,7 +61,7 @@ std::optional<int64_t> ReadShorterSide(const JsonObject& json,
     const auto is = [&](absl::string_view name) {
       return absl::StartsWith(type, name);
     };
-    if (is("CLIP")) return json.Integer("size", {}, 1, kMostSide);
+    if (is("CLIP")) return json.Integer("size", {}, 1, kMaxSide);
     // If the file names no class, transformers uses the default class of the
     // model.
     if (crops && !type.empty() && !is("ViT") && !is("Blip") && !is("DeiT") &&
@@ -80,7 +80,7 @@ std::optional<int64_t> ReadShorterSide(const JsonObject& json,
         "longest_edge",
         "longest_edge must not be set: only shortest_edge is supported");
   }
-  return size->Integer("shortest_edge", {}, 1, kMostSide);
+  return size->Integer("shortest_edge", {}, 1, kMaxSide);
 }
 
 void ReadResizing(const JsonObject& json, ImageFormat* format) {

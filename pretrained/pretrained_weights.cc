@@ -24,7 +24,7 @@ namespace regard {
 
 namespace {
 
-constexpr size_t kMostProblems = 40;
+constexpr size_t kMaxProblems = 40;
 constexpr char kWeights[] = "model.safetensors";
 
 // Returns the parts of `name` that the stars of `pattern` match. `nullopt` if
@@ -306,10 +306,10 @@ absl::Status PretrainedWeights::Plan::CompareRepeated(
 absl::Status PretrainedWeights::Plan::status() const {
   if (problems_.empty()) return absl::OkStatus();
   std::vector<std::string> lines = problems_;
-  if (lines.size() > kMostProblems) {
-    lines.resize(kMostProblems);
+  if (lines.size() > kMaxProblems) {
+    lines.resize(kMaxProblems);
     lines.push_back(absl::StrCat(tensors_.path(), ": ",
-                                 problems_.size() - kMostProblems,
+                                 problems_.size() - kMaxProblems,
                                  " more errors"));
   }
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));

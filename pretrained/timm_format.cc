@@ -88,12 +88,12 @@ void ReadTimmArguments(const JsonObject& json, const TimmName& name,
   };
   TransformerConfig& transformer = *config->mutable_transformer();
   transformer.set_width(
-      ReadSize(json, "embed_dim", name.variant.width, kMostWidth));
+      ReadSize(json, "embed_dim", name.variant.width, kMaxWidth));
   transformer.set_layers(
-      ReadSize(json, "depth", name.variant.layers, kMostLayers));
+      ReadSize(json, "depth", name.variant.layers, kMaxLayers));
   MultiHead& attention = *transformer.mutable_attention();
   attention.set_heads(
-      ReadSize(json, "num_heads", name.variant.heads, kMostWidth));
+      ReadSize(json, "num_heads", name.variant.heads, kMaxWidth));
   CheckHeads(json, "num_heads", transformer);
   attention.set_bias(json.Bool("qkv_bias", true));
   attention.mutable_attention()->set_dropout(rate("attn_drop_rate"));
@@ -143,12 +143,12 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
                                          ? pretrained->Counts("input_size")
                                          : std::vector<int64_t>{3, 224, 224};
   if (input.size() != 3 || !std::ranges::all_of(input, [](int64_t size) {
-        return size >= 1 && size <= kMostImageSide;
+        return size >= 1 && size <= kMaxImageSide;
       })) {
     pretrained->Complain(
         "input_size",
         absl::StrCat("input_size must be three numbers from 1 to ",
-                     kMostImageSide));
+                     kMaxImageSide));
     return file.status();
   }
   // The name determines all arguments if "model_args" is missing.
@@ -161,7 +161,7 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
   description.format = ReadTimmFormat(
       *pretrained,
       {ReadColours(arguments, "in_chans", input[0]), height, width});
-  const int64_t classes = json.Integer("num_classes", 0, 0, kMostClasses);
+  const int64_t classes = json.Integer("num_classes", 0, 0, kMaxClasses);
   description.classes =
       ReadClasses(json, "label_names", UnnamedClasses(classes));
   if (static_cast<int64_t>(description.classes.size()) != classes) {

@@ -21,18 +21,18 @@ std::pair<int64_t, int64_t> ReadSides(const JsonObject& json, const char* key,
                                       std::pair<int64_t, int64_t> otherwise) {
   if (!json.Has(key)) return otherwise;
   if (!json.json()[key].is_array()) {
-    const int64_t both = json.Integer(key, std::nullopt, 1, kMostImageSide);
+    const int64_t both = json.Integer(key, std::nullopt, 1, kMaxImageSide);
     return {both, both};
   }
   const std::vector<int64_t> sides = json.Counts(key);
   if (sides.size() == 2 && std::ranges::all_of(sides, [](int64_t side) {
-        return side >= 1 && side <= kMostImageSide;
+        return side >= 1 && side <= kMaxImageSide;
       })) {
     return {sides[0], sides[1]};
   }
   json.Complain(key,
                 absl::StrCat(key, " must be a height and a width from 1 to ",
-                             kMostImageSide));
+                             kMaxImageSide));
   return {1, 1};
 }
 

@@ -12,10 +12,10 @@ namespace regard {
 class JsonObject;
 class TransformerConfig;
 
-inline constexpr int64_t kMostWidth = 65536;
-inline constexpr int64_t kMostHidden = int64_t{1} << 20;
-inline constexpr int64_t kMostLayers = 256;
-inline constexpr int64_t kMostImageSide = 4096;
+inline constexpr int64_t kMaxWidth = 65536;
+inline constexpr int64_t kMaxHidden = int64_t{1} << 20;
+inline constexpr int64_t kMaxLayers = 256;
+inline constexpr int64_t kMaxImageSide = 4096;
 
 // Reads a number from 1 to `most`. `otherwise` is the default.
 int ReadSize(const JsonObject& json, const char* key,

@@ -24,19 +24,19 @@ void ReadTransformer(const JsonObject& json, TransformerConfig* transformer) {
     return json.Real(key, 0, 0, 0.999);
   };
   transformer->set_width(
-      ReadSize(json, "hidden_size", std::nullopt, kMostWidth));
+      ReadSize(json, "hidden_size", std::nullopt, kMaxWidth));
   transformer->set_layers(
-      ReadSize(json, "num_hidden_layers", std::nullopt, kMostLayers));
+      ReadSize(json, "num_hidden_layers", std::nullopt, kMaxLayers));
   MultiHead& attention = *transformer->mutable_attention();
   constexpr char kHeads[] = "num_attention_heads";
-  attention.set_heads(ReadSize(json, kHeads, std::nullopt, kMostWidth));
+  attention.set_heads(ReadSize(json, kHeads, std::nullopt, kMaxWidth));
   CheckHeads(json, kHeads, *transformer);
   attention.set_bias(json.Bool("qkv_bias", true));
   attention.mutable_attention()->set_dropout(
       rate("attention_probs_dropout_prob"));
   FeedForwardConfig& feed_forward = *transformer->mutable_feed_forward();
   feed_forward.set_hidden(
-      ReadSize(json, "intermediate_size", std::nullopt, kMostHidden));
+      ReadSize(json, "intermediate_size", std::nullopt, kMaxHidden));
   feed_forward.set_activation(
       ReadActivation(json, "hidden_act", FeedForwardConfig::GELU));
   transformer->set_dropout(rate("hidden_dropout_prob"));
@@ -90,7 +90,7 @@ absl::StatusOr<VitDescription> ParseVitConfig(absl::string_view text,
   description.format.set_grey(ReadColours(json, "num_channels", 3) == 1);
   description.classes = ReadClasses(
       json, "id2label",
-      UnnamedClasses(json.Integer("num_labels", 2, 0, kMostClasses)));
+      UnnamedClasses(json.Integer("num_labels", 2, 0, kMaxClasses)));
   json.Choice("problem_type", {"single_label_classification"}, 0);
   REGARD_RETURN_IF_ERROR(file.status());
   return description;

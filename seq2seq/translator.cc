@@ -25,9 +25,9 @@ namespace {
 // Limits on the sources that are searched together. They are large enough for
 // fast matrix products, and small enough to bound the memory of logits and
 // weights.
-constexpr size_t kMostSources = 64;
-constexpr size_t kMostRows = 512;
-constexpr size_t kMostWeights = 16384;  // rows * source ids of a step
+constexpr size_t kMaxSources = 64;
+constexpr size_t kMaxRows = 512;
+constexpr size_t kMaxWeights = 16384;  // rows * source ids of a step
 
 int64_t LongestTranslation(absl::Span<const TranslationMember> members,
                            const std::vector<int32_t>& source,
@@ -112,8 +112,8 @@ std::vector<std::vector<Translation>> TranslateIds(
     const auto fits = [&](size_t end) {
       const size_t count = end - begin + 1;
       const size_t rows = count * rows_each;
-      return count <= kMostSources && rows <= kMostRows &&
-             rows * sources[order[end]].size() <= kMostWeights;
+      return count <= kMaxSources && rows <= kMaxRows &&
+             rows * sources[order[end]].size() <= kMaxWeights;
     };
     size_t end = begin + 1;
     while (end < order.size() && fits(end)) ++end;

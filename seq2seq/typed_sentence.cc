@@ -12,7 +12,7 @@ namespace regard {
 
 namespace {
 
-constexpr size_t kMostUnknown = 20;
+constexpr size_t kMaxUnknown = 20;
 constexpr int kWordWidth = 60;  // columns of a note
 
 std::vector<std::string> TypedTokens(absl::string_view text,
@@ -61,13 +61,13 @@ std::vector<std::string> UnknownWords::NotesOn(
     absl::Span<const std::string> words) {
   std::vector<std::string> notes;
   for (const std::string& word : words) {
-    if (named_.size() > kMostUnknown) break;
+    if (named_.size() > kMaxUnknown) break;
     if (vocabulary_.Contains(word) || word == "<unk>" ||
         !named_.insert(word).second) {
       continue;
     }
     notes.push_back(
-        named_.size() > kMostUnknown
+        named_.size() > kMaxUnknown
             ? "further unknown words are not listed"
             : absl::StrCat("the model does not know '",
                            CutToWidth(PrintableText(word), kWordWidth, "~"),

@@ -68,8 +68,8 @@ constexpr char kUsage[] =
     "<a.json";
 // Maximum numbers of elements of an array that is printed as text, and of the
 // weights.
-constexpr int64_t kMostPrinted = 2000;
-constexpr int64_t kMostWeights = int64_t{1} << 27;
+constexpr int64_t kMaxPrinted = 2000;
+constexpr int64_t kMaxWeights = int64_t{1} << 27;
 
 // Computes the output [batch, queries, width] of an attention. Queries, keys
 // and values are [batch, n, width].
@@ -103,7 +103,7 @@ std::string ArrayText(const Output& output, int digits) {
   const auto& [shape, numbers] = output.array;
   const auto count = static_cast<int64_t>(numbers.size());
   std::string text = absl::StrCat(output.name, " ", ShapeText(shape));
-  if (count > kMostPrinted) {
+  if (count > kMaxPrinted) {
     return absl::StrCat(text, ": ", count,
                         " numbers; use --json to print them\n");
   }
@@ -195,11 +195,11 @@ absl::Status CheckSizes(const Call& call) {
   const double weights = static_cast<double>(call.arrays->queries.shape[0]) *
                          call.heads * static_cast<double>(queries) *
                          static_cast<double>(keys);
-  if (weights > static_cast<double>(kMostWeights)) {
+  if (weights > static_cast<double>(kMaxWeights)) {
     return absl::InvalidArgumentError(
         absl::StrFormat("error: the arrays require %.0f weights, but at most "
                         "%d can be computed at once; use fewer queries or keys",
-                        weights, kMostWeights));
+                        weights, kMaxWeights));
   }
   const int64_t distance = std::max(queries, keys) - 1;
   if (distance > call.longest_distance) {
@@ -364,10 +364,10 @@ absl::StatusOr<AttentionArrays> ReadStandardInput() {
   std::array<char, 1 << 16> part;
   while (const size_t size = std::fread(part.data(), 1, part.size(), stdin)) {
     text.append(part.data(), size);
-    if (static_cast<int64_t>(text.size()) > kMostTextFileBytes) {
+    if (static_cast<int64_t>(text.size()) > kMaxTextFileBytes) {
       return absl::InvalidArgumentError(
           absl::StrCat(kName, ": error: must not be longer than ",
-                       kMostTextFileBytes >> 20, " MiB"));
+                       kMaxTextFileBytes >> 20, " MiB"));
     }
   }
   if (std::ferror(stdin) != 0) {

@@ -18,7 +18,7 @@ namespace regard {
 
 namespace {
 
-constexpr size_t kMostByDefault = 5;
+constexpr size_t kMaxByDefault = 5;
 
 constexpr char kUsage[] =
     "Averages the weights of several checkpoints of a run.\n\n"
@@ -61,7 +61,7 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   }
   if (last == 0) {
     const absl::StatusOr<FoundCheckpoints> found =
-        FindCheckpoints(ResolveUserPath(run), kMostByDefault);
+        FindCheckpoints(ResolveUserPath(run), kMaxByDefault);
     if (!found.ok()) return ExitCode(WithErrorPrefix(found.status()));
     last = std::max<int>(1, static_cast<int>(found->checkpoints.size()));
   }

@@ -36,7 +36,7 @@ constexpr char kUsage[] =
     "  embed --model=all-MiniLM-L6-v2 --pairs <pairs.tsv";
 // Maximum number of texts that are embedded together. If the input pauses, the
 // texts so far are embedded.
-constexpr size_t kMostTexts = 4096;
+constexpr size_t kMaxTexts = 4096;
 
 // Prints the embedding of each text, or the similarity of each pair. Returns
 // false if the output cannot be written.
@@ -92,7 +92,7 @@ absl::Status PrintAll(const Run& run, SentenceEmbedder& embedder, bool pairs) {
     } else {
       texts.push_back(line.text);
     }
-    return texts.size() < kMostTexts || flush();
+    return texts.size() < kMaxTexts || flush();
   };
   return ReadInput(run, {.add = add, .flush = flush});
 }

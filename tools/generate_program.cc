@@ -53,7 +53,7 @@ constexpr char kUsage[] =
     "  generate --run=runs/text --length=200 'the '\n"
     "  generate --run=runs/text --beam=5 --n_best=3 'the ' 'a '";
 // Maximum number of waiting prompts that are continued together.
-constexpr size_t kMostWaiting = 64;
+constexpr size_t kMaxWaiting = 64;
 // Maximum length of a text without --length.
 constexpr int kLength = 500;
 
@@ -172,7 +172,7 @@ void Session::NoteCuts(bool asked_length) const {
 }
 
 bool Session::Add(const std::string& prompt, std::vector<int32_t> ids) {
-  const bool written = prompts_.size() < kMostWaiting || Flush();
+  const bool written = prompts_.size() < kMaxWaiting || Flush();
   if (std::ssize(ids) > model_.block()) ++long_prompts_;
   prompts_.push_back(prompt);
   ids_.push_back(std::move(ids));

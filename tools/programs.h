@@ -71,7 +71,7 @@ void PrintNote(const std::string& note);
 struct InputLine {
   std::string text;
   int64_t number = 0;  // counted from 1
-  bool cut = false;    // whether the line was cut to kMostInputLineBytes
+  bool cut = false;    // whether the line was cut to kMaxInputLineBytes
 };
 
 // A program that reads lines from standard input.

@@ -21,7 +21,7 @@ absl::Status ReadInput(const Run& run, const InputProgram& program) {
     std::fprintf(stderr, "enter one %s per line; Ctrl-D ends the input\n",
                  program.unit.c_str());
   }
-  LineReader reader(STDIN_FILENO, kMostInputLineBytes,
+  LineReader reader(STDIN_FILENO, kMaxInputLineBytes,
                     LineEndsOf(run.config().data().text_version()));
   InputLine line;
   absl::Status status;
@@ -32,7 +32,7 @@ absl::Status ReadInput(const Run& run, const InputProgram& program) {
         line.cut && !program.takes_cut_lines
             ? absl::InvalidArgumentError(absl::StrCat(
                   "error: line ", line.number, ": must not be longer than ",
-                  kMostInputLineBytes >> 10, " KiB"))
+                  kMaxInputLineBytes >> 10, " KiB"))
             : program.add(line);
     status = added.status();
     if (!status.ok()) break;

@@ -84,14 +84,14 @@ absl::Status Wrong(absl::string_view message) {
 }
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
-  constexpr int kMostSteps = 2000000000;
+  constexpr int kMaxSteps = 2000000000;
   CommandLine line(kUsage);
   line.Text("run", "DIR", &arguments->run, kRunHelp,
             "the latest run under runs/");
   line.Number(
-      "from", &arguments->from, 1, kMostSteps,
+      "from", &arguments->from, 1, kMaxSteps,
       "number of the first optimizer step to record; steps count from 1");
-  line.Number("to", &arguments->to, 1, kMostSteps,
+  line.Number("to", &arguments->to, 1, kMaxSteps,
               "last optimizer step to record");
   line.Repeated("site", "PATTERN", &arguments->sites,
                 "hook points to record; may be repeated");

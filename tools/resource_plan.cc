@@ -82,7 +82,7 @@ int64_t Positions(const Model<float>& model,
 int64_t AtMost(int64_t count, int64_t positions) {
   return std::min(
       count, std::max<int64_t>(
-                 kMostMeasuredPositions / std::max<int64_t>(positions, 1), 1));
+                 kMaxMeasuredPositions / std::max<int64_t>(positions, 1), 1));
 }
 
 // Returns the largest batch if examples are grouped by length, and a batch of
@@ -148,7 +148,7 @@ void MeasureBatch(const Experiment& config, Model<float>& model,
   // Uses few examples for a large model, and still fewer for long sequences, so
   // that planning takes seconds.
   const int64_t affordable = std::max<int64_t>(
-      kMostMeasuredElements / std::max<int64_t>(plan->elements, 1), 8);
+      kMaxMeasuredElements / std::max<int64_t>(plan->elements, 1), 8);
   const MeasuredBatch batch = ChooseBatch(config, model, affordable, plan);
   const std::vector<int64_t>& examples = batch.examples;
   const size_t terms = model.loss_terms().size();
@@ -190,7 +190,7 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
       BuildTask(config, plugins, nullptr, /*finalize=*/false));
   ParameterStore<float>& parameters = task->model().parameters();
   PlanParameters(parameters, config, threads, plugins, &plan);
-  if (plan.elements > kMostMeasuredElements) return plan;
+  if (plan.elements > kMaxMeasuredElements) return plan;
   if (!parameters.finalized()) parameters.Finalize(config.seed());
   ConfigProblems problems;
   ValidateTask(*task, config, problems);

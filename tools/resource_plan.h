@@ -20,10 +20,10 @@ class Experiment;
 
 // The maximum number of elements of a model that is measured. Its values and
 // gradients take 2 GiB.
-inline constexpr int64_t kMostMeasuredElements = int64_t{1} << 28;
+inline constexpr int64_t kMaxMeasuredElements = int64_t{1} << 28;
 // The maximum number of positions of a measured batch, unless a single example
 // has more.
-inline constexpr int64_t kMostMeasuredPositions = int64_t{1} << 16;
+inline constexpr int64_t kMaxMeasuredPositions = int64_t{1} << 16;
 
 struct ResourcePlan {
   // All parameters, in order of registration.

@@ -58,11 +58,11 @@ constexpr char kUsage[] =
     "  translate --run=runs/pairs --beam=5 'they are watching .'\n"
     "  translate --run=runs/a --run=runs/b <sentences.txt";
 // Limits of time and memory for any input. Longer sentences are cut.
-constexpr size_t kMostWords = 500;
-constexpr int kMostLength = 100000;  // maximum of --max_length
+constexpr size_t kMaxWords = 500;
+constexpr int kMaxLength = 100000;  // maximum of --max_length
 // Maximum number of words and sentence ends that are translated together, if
 // several sentences wait. Threads wait for each other only after such a batch.
-constexpr size_t kMostWaiting = 16384;
+constexpr size_t kMaxWaiting = 16384;
 
 struct Arguments {
   std::vector<std::string> runs;
@@ -86,7 +86,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Field("min_length", &arguments->flags.search, 0, 100000,
              "minimum number of tokens in a translation, without <eos>",
              kRunConfigDefault);
-  line.Field("max_length", &arguments->flags.search, 1, kMostLength,
+  line.Field("max_length", &arguments->flags.search, 1, kMaxLength,
              "maximum number of tokens in a translation, with <eos>",
              kRunConfigDefault);
   line.Switch("log_probabilities", &log_probabilities,
@@ -215,7 +215,7 @@ void Session::Finish() {
       "note: ", at_limit_, " of ", written_,
       " translations were cut at their maximum length; raise it with "
       "--max_length=N",
-      known < kMostLength
+      known < kMaxLength
           ? absl::StrCat(", up to the ", known, " positions of the model")
           : ""));
 }
@@ -278,7 +278,7 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
   ++sentences_;
   if (FindInvalidUtf8(text).has_value()) ++invalid_;
   if (arguments_.score && cut) {
-    return Error("line", absl::StrCat("must be at most ", kMostInputLineBytes,
+    return Error("line", absl::StrCat("must be at most ", kMaxInputLineBytes,
                                       " bytes long"));
   }
   if (arguments_.score) return Score(text);
@@ -286,7 +286,7 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
   // Words beyond cut_tokens of the run have no ids.
   const size_t all = words.size();
   const size_t read =
-      std::min({all, translator_.EncodeSource(words).size(), kMostWords});
+      std::min({all, translator_.EncodeSource(words).size(), kMaxWords});
   if (cut || read < all) {
     words.resize(read);
     Note(" is cut: only the first ", read, " of ", cut ? "more than " : "", all,
@@ -299,7 +299,7 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
   for (const std::string& note : unknown_.NotesOn(words)) Note(": ", note);
   CheckMinLength(words);
   const size_t size = words.size() + 1;
-  if (words_waiting_ + size > kMostWaiting) Flush();
+  if (words_waiting_ + size > kMaxWaiting) Flush();
   words_waiting_ += size;
   waiting_.push_back(std::move(words));
   return absl::OkStatus();

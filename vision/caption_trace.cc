@@ -162,7 +162,7 @@ Traced<float> CaptionModel::TraceWritten(const Asked& asked,
   std::ranges::move(written.names, std::back_inserter(names));
   // A sentence that did not end may exceed the decoder's positions.
   const auto longest = static_cast<size_t>(std::min(
-      kMostTraced + prompt, captioner_.decoder().longest_position() - 1));
+      kMaxTraced + prompt, captioner_.decoder().longest_position() - 1));
   if (ids.size() > longest) {
     labels.notes.push_back(absl::StrCat(
         "the sentence is cut: only ", static_cast<int64_t>(longest) - prompt,

@@ -21,7 +21,7 @@ namespace {
 
 // The maximum number of tokens that are predicted at once, unless one image has
 // more. The activations then take little memory and stay in the caches.
-constexpr int64_t kMostTokens = 512;
+constexpr int64_t kMaxTokens = 512;
 
 }  // namespace
 
@@ -89,7 +89,7 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
     const Var<float> batch = PredictBatch(passes, set, images);
     return std::vector<float>(batch.span().begin(), batch.span().end());
   };
-  const int64_t most = std::max<int64_t>(1, kMostTokens / encoder_.tokens());
+  const int64_t most = std::max<int64_t>(1, kMaxTokens / encoder_.tokens());
   ForEachBatch(forward, set.size(), most, predict,
                [&](auto, const std::vector<float>& batch) {
                  predicted.insert(predicted.end(), batch.begin(), batch.end());

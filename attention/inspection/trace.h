@@ -20,7 +20,7 @@ namespace regard {
 
 // The maximum number of traced positions in a text. Each position requires a
 // pass.
-inline constexpr int64_t kMostTraced = 100;
+inline constexpr int64_t kMaxTraced = 100;
 
 struct TraceOptions {
   // The text to explain, which may be empty. If absent, the model's own
@@ -29,7 +29,7 @@ struct TraceOptions {
   int beam = 0;  // beam width for the prediction; 0 means as configured
   // The maximum number of tokens in an input or a target. A caller that runs
   // one pass may allow more than Inspect().
-  int64_t most_tokens = kMostTraced;
+  int64_t most_tokens = kMaxTraced;
 };
 
 // An image whose patches are positions of a sequence.
@@ -145,7 +145,7 @@ absl::Status RefuseTarget(const TraceOptions& options);
 // Returns an error if `size` is 0 or exceeds `most` tokens. `what` is "input"
 // or "target", for the message.
 absl::Status CheckTracedSize(absl::string_view what, size_t size,
-                             int64_t most = kMostTraced);
+                             int64_t most = kMaxTraced);
 
 }  // namespace regard
 

@@ -233,12 +233,12 @@ void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
 template <typename T>
 void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
                RowSums<T> sums, Var<T> context) {
-  constexpr int64_t kLeastToCut = int64_t{1} << 19;  // multiply-adds
+  constexpr int64_t kMinToCut = int64_t{1} << 19;  // multiply-adds
   ScratchScope<T> scratch(p.queries.tape());
   const int64_t multiply_adds = p.sources() * p.num_queries() * p.num_keys() *
                                 (p.of_keys.width + p.of_values.width);
   WorkerPool* const pool =
-      multiply_adds < kLeastToCut ? nullptr : InferenceThreads::Pool();
+      multiply_adds < kMinToCut ? nullptr : InferenceThreads::Pool();
   const int64_t parts =
       pool == nullptr ? 1 : std::min<int64_t>(pool->threads(), p.sources());
   if (parts <= 1) {

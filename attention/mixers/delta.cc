@@ -14,7 +14,7 @@ namespace {
 
 using Options = DeltaMixer;
 
-constexpr double kLeastSquare = 1e-6;  // added to the squared length of a row
+constexpr double kMinSquare = 1e-6;  // added to the squared length of a row
 
 // Sets the options that depend on the width of the layer.
 Options Complete(Options options, int64_t width) {
@@ -31,13 +31,13 @@ LinearOptions WithBias(bool bias, LinearOptions options) {
 }
 
 // Scales the rows of x [.., width] to the length `length`. Rows with a length
-// far below sqrt(kLeastSquare) stay shorter.
+// far below sqrt(kMinSquare) stay shorter.
 template <typename T>
 Var<T> WithLength(Var<T> x, double length) {
   const auto width = static_cast<double>(x.cols());
   const Var<T> gain =
       x.tape().Full({x.cols()}, static_cast<T>(length / std::sqrt(width)));
-  return RmsNorm(x, gain, static_cast<T>(kLeastSquare / width));
+  return RmsNorm(x, gain, static_cast<T>(kMinSquare / width));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ thread_local int64_t gemm_flops = 0;
 // A product with at least this many multiply-adds is split among threads. It
 // takes 4 microseconds, or 20 if it has one row. If two threads are already
 // waiting for work, splitting breaks even at 3 microseconds.
-constexpr int64_t kLeastToCut = int64_t{1} << 19;
+constexpr int64_t kMinToCut = int64_t{1} << 19;
 
 // The number of panels that are processed at a time, packed or in place. With
 // kGemmDepth rows, they fill a part of the second-level cache.
@@ -248,7 +248,7 @@ void Multiply(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
   gemm_flops += 2 * multiply_adds;
   const Product<T> product(a, b, c, alpha);
   WorkerPool* const pool =
-      multiply_adds < kLeastToCut ? nullptr : InferenceThreads::Pool();
+      multiply_adds < kMinToCut ? nullptr : InferenceThreads::Pool();
   if (pool == nullptr) return product.Run(addend, 0, c.cols);
   const int64_t panels = (c.cols + kGemmPanel<T> - 1) / kGemmPanel<T>;
   const int64_t parts = std::min<int64_t>(pool->threads(), panels);

@@ -30,7 +30,7 @@ namespace {
 
 // Products of more rows do not make a copy, because packing takes a small
 // fraction of their time.
-constexpr int64_t kMostRowsForCopy = 512;
+constexpr int64_t kMaxRowsForCopy = 512;
 
 // The number of the product that makes the copy. With a gradient, the weight
 // changes in each step, and a copy pays off only if the step uses the weight
@@ -44,7 +44,7 @@ constexpr int64_t kOfInference = 8;
 // Inference with very few rows then waits for memory. Packing takes as long as
 // dozens of products with the copy save, and the copy takes space. The copy is
 // therefore made after kOfStreams products.
-constexpr int64_t kLeastToStream = int64_t{1} << 18;
+constexpr int64_t kMinToStream = int64_t{1} << 18;
 constexpr int64_t kOfStreams = 64;
 
 template <typename T>
@@ -73,9 +73,9 @@ const T* PanelsOf(LeafNode<T>* leaf, const WeightPart<T>& part,
   PackedPart<T>* const packed =
       known != nullptr ? known->packed : leaf->packed->FindOrAdd(part.place());
   const T* const panels = packed->Current();
-  if (panels != nullptr || rows_of_x > kMostRowsForCopy) return panels;
+  if (panels != nullptr || rows_of_x > kMaxRowsForCopy) return panels;
   const bool streams =
-      rows_of_x <= kGemmFewRows && part.rows * part.cols >= kLeastToStream;
+      rows_of_x <= kGemmFewRows && part.rows * part.cols >= kMinToStream;
   const bool makes =
       known != nullptr
           ? (known->products += products) >= kSecond

@@ -30,7 +30,7 @@ namespace regard {
 namespace {
 
 // The maximum total number of pixels of the canvases.
-constexpr int64_t kMostPixels = int64_t{1} << 30;
+constexpr int64_t kMaxPixels = int64_t{1} << 30;
 constexpr TextRules kRules = {.words = WordRule::kAsWritten};
 
 class CaptionsSource
@@ -194,7 +194,7 @@ class CaptionsSource
   static std::string TooMany(const Options& options, int64_t side) {
     const int64_t canvases =
         int64_t{options.train()} + options.dev() + options.test();
-    const int64_t most = kMostPixels / (4 * side * side);
+    const int64_t most = kMaxPixels / (4 * side * side);
     if (canvases <= most) return "";
     return absl::StrCat("makes ", canvases, " canvases; at most ", most,
                         " canvases of ", 2 * side, " x ", 2 * side,

@@ -14,7 +14,7 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 30;
+constexpr int64_t kMaxBytes = int64_t{1} << 30;
 
 absl::Status ErrorAt(absl::string_view path, int64_t byte,
                      absl::string_view problem) {
@@ -87,10 +87,10 @@ absl::StatusOr<ImageSet> ParseLabelledImages(std::string image_bytes,
                                              int32_t classes) {
   REGARD_ASSIGN_OR_RETURN(
       const std::string image_content,
-      Gunzip(std::move(image_bytes), image_path, kMostBytes));
+      Gunzip(std::move(image_bytes), image_path, kMaxBytes));
   REGARD_ASSIGN_OR_RETURN(
       const std::string label_content,
-      Gunzip(std::move(label_bytes), label_path, kMostBytes));
+      Gunzip(std::move(label_bytes), label_path, kMaxBytes));
   REGARD_ASSIGN_OR_RETURN(const IdxArray images,
                           ParseIdx(image_content, image_path, /*rank=*/3));
   REGARD_ASSIGN_OR_RETURN(const IdxArray labels,

@@ -22,8 +22,8 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 30;
-constexpr int kMostNamed = 20;  // number of bad images that an error names
+constexpr int64_t kMaxBytes = int64_t{1} << 30;
+constexpr int kMaxNamed = 20;  // number of bad images that an error names
 
 absl::Status ErrorAt(const ListedImage& image, const absl::Status& problem) {
   return absl::Status(
@@ -87,12 +87,12 @@ absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
                              const ImageFormat& format) {
   const int64_t size = ShapeOf(format).size();
   const auto count = std::ssize(images);
-  if (count <= kMostBytes / size) return absl::OkStatus();
+  if (count <= kMaxBytes / size) return absl::OkStatus();
   return ErrorAt(
       images[0],
       absl::InvalidArgumentError(absl::StrCat(
           count, " images of ", size, " bytes each exceed the limit of ",
-          kMostBytes,
+          kMaxBytes,
           " bytes in total; use fewer images or a smaller `format`")));
 }
 
@@ -136,15 +136,15 @@ absl::Status BadImagesError(const std::vector<ListedImage>& images,
     if (error.ok() || (IsMachineFailure(of_one) && !IsMachineFailure(error))) {
       error = of_one;
     }
-    if (++count > kMostNamed) continue;
+    if (++count > kMaxNamed) continue;
     absl::StrAppend(&text, count == 1 ? "" : "\n", of_one.message());
   }
   if (count > 1) {
     absl::StrAppend(&text, "\nerror: ", count, " of ", images.size(),
                     " images cannot be read");
   }
-  if (count > kMostNamed) {
-    absl::StrAppend(&text, "; the first ", kMostNamed, " are listed");
+  if (count > kMaxNamed) {
+    absl::StrAppend(&text, "; the first ", kMaxNamed, " are listed");
   }
   return absl::Status(error.code(), text);
 }

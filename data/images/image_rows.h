@@ -17,7 +17,7 @@ struct ImageRows {
 
 // The maximum number of pixels of an image file, and the maximum length of a
 // side.
-inline constexpr int64_t kMostImagePixels = int64_t{1} << 26;
+inline constexpr int64_t kMaxImagePixels = int64_t{1} << 26;
 inline constexpr int64_t kLongestImageSide = 65535;
 
 }  // namespace regard

@@ -24,7 +24,7 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostFileBytes = int64_t{1} << 30;
+constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
 
 class ShapesSource : public WithOptions<DataSource<ImageData>, ShapesConfig> {
  public:
@@ -34,11 +34,11 @@ class ShapesSource : public WithOptions<DataSource<ImageData>, ShapesConfig> {
     problems.CheckRanges(options);
     const int64_t images =
         int64_t{options.train()} + options.dev() + options.test();
-    if (images * options.size() * options.size() > kMostFileBytes) {
-      problems.Add(
-          "size", absl::StrCat("makes ", images, " images of ", options.size(),
-                               " x ", options.size(), " pixels; at most ",
-                               kMostFileBytes, " pixels in total are allowed"));
+    if (images * options.size() * options.size() > kMaxFileBytes) {
+      problems.Add("size",
+                   absl::StrCat("makes ", images, " images of ", options.size(),
+                                " x ", options.size(), " pixels; at most ",
+                                kMaxFileBytes, " pixels in total are allowed"));
     }
   }
 
@@ -268,7 +268,7 @@ std::string FindFile(const std::string& folder, absl::string_view name) {
 
 absl::StatusOr<std::string> ReadImageFile(const std::string& path,
                                           ImageData* data) {
-  absl::StatusOr<std::string> bytes = ReadFile(path, kMostFileBytes);
+  absl::StatusOr<std::string> bytes = ReadFile(path, kMaxFileBytes);
   if (!bytes.ok()) {
     std::string message =
         absl::StrCat("error: images ", bytes.status().message());

@@ -17,7 +17,7 @@ namespace {
 
 // The largest number of scans. Each scan of a progressive file takes time for
 // all pixels, even if it has few bytes. Encoders write about ten.
-constexpr int kMostScans = 200;
+constexpr int kMaxScans = 200;
 
 constexpr absl::string_view kExif("Exif\0\0", 6);
 
@@ -79,18 +79,18 @@ absl::StatusOr<ImageRows> DecodeJpeg(absl::string_view bytes) {
   // such as 4:1:0. TurboJPEG has then read the header and can decode the image.
   if (height < 1 || colors < 0) return Damaged(decoder);
   ImageRows rows = {.height = height, .width = width};
-  if (rows.height * rows.width > kMostImagePixels) {
+  if (rows.height * rows.width > kMaxImagePixels) {
     return absl::InvalidArgumentError(
         absl::StrCat("has ", height, " x ", width, " pixels; at most ",
-                     kMostImagePixels, " pixels are allowed"));
+                     kMaxImagePixels, " pixels are allowed"));
   }
   if (colors == TJCS_CMYK || colors == TJCS_YCCK) {
     return absl::InvalidArgumentError("is in CMYK; convert it to grey or RGB");
   }
   const Segments segments = FindSegments(bytes);
-  if (segments.scans > kMostScans) {
+  if (segments.scans > kMaxScans) {
     return absl::InvalidArgumentError(
-        absl::StrCat("has more than ", kMostScans,
+        absl::StrCat("has more than ", kMaxScans,
                      " scans, the limit; save it as a baseline JPEG file"));
   }
   const bool is_grey = colors == TJCS_GRAY;

@@ -88,7 +88,7 @@ bool Decode(PngReader* reader) {
   png_read_info(png, info);
   rows.height = png_get_image_height(png, info);
   rows.width = png_get_image_width(png, info);
-  if (rows.height * rows.width > kMostImagePixels) {
+  if (rows.height * rows.width > kMaxImagePixels) {
     png_error(png, "it has too many pixels");
   }
   if (png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE) {

@@ -34,11 +34,11 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostModelBytes = int64_t{1} << 26;
+constexpr int64_t kMaxModelBytes = int64_t{1} << 26;
 // The maximum size of the pairs of data.path.
-constexpr int64_t kMostTextBytes = int64_t{256} << 20;
+constexpr int64_t kMaxTextBytes = int64_t{256} << 20;
 // The maximum size of the pairs of a split with its own files.
-constexpr int64_t kMostSplitBytes = int64_t{2} << 30;
+constexpr int64_t kMaxSplitBytes = int64_t{2} << 30;
 
 constexpr absl::string_view kWhereCorporaComeFrom =
     "\n  A corpus is a text file of sentence pairs, one pair per line, the two "
@@ -106,7 +106,7 @@ absl::StatusOr<PairReader> ReadPairs(
     REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
     if (!more) return reader;
     bytes += std::ssize(reader.source()) + std::ssize(reader.target()) + 2;
-    if (bytes > kMostSplitBytes) {
+    if (bytes > kMaxSplitBytes) {
       return reader.Error(reader.source(),
                           "more than 2 GiB of pairs; set max_pairs to read "
                           "only the first pairs of `train`");
@@ -206,7 +206,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
       bytes += static_cast<int64_t>(reader->source().size() +
                                     reader->target().size()) +
                2;
-      if (bytes > kMostTextBytes) {
+      if (bytes > kMaxTextBytes) {
         return reader->Error(
             reader->source(),
             "more than 256 MiB of pairs, the limit for data.path; set "
@@ -332,7 +332,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                        : TrainModel(held_out, model, request.text_version));
       } else {
         absl::StatusOr<std::string> read =
-            ReadFile(ResolveUserPath(given), kMostModelBytes);
+            ReadFile(ResolveUserPath(given), kMaxModelBytes);
         if (!read.ok()) return SubwordError(read.status());
         bytes = *std::move(read);
         data.digests[absl::StrCat("data.pairs.subwords.", model.field)] =

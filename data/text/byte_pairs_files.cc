@@ -23,8 +23,8 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostTokens = int64_t{1} << 24;
-constexpr size_t kMostProblems = 20;
+constexpr int64_t kMaxTokens = int64_t{1} << 24;
+constexpr size_t kMaxProblems = 20;
 
 std::string Quoted(absl::string_view token) {
   return absl::StrCat("'", PrintableText(token), "'");
@@ -140,9 +140,9 @@ int32_t BytePairsReader::Find(const std::string& text) const {
 
 std::string BytePairsReader::TakeId(const std::string& text, int64_t id) {
   if (text.empty()) return "a token must not be empty";
-  if (id < 0 || id >= kMostTokens) {
+  if (id < 0 || id >= kMaxTokens) {
     return absl::StrCat("the id of ", Quoted(text), " must be from 0 to ",
-                        kMostTokens - 1);
+                        kMaxTokens - 1);
   }
   const auto [other, is_new] =
       texts_.try_emplace(static_cast<int32_t>(id), text);
@@ -154,7 +154,7 @@ std::string BytePairsReader::TakeId(const std::string& text, int64_t id) {
 
 void BytePairsReader::ReadVocabulary(const JsonObject& json) {
   for (const auto& [token, value] : json.json().items()) {
-    const int64_t id = json.Integer(token, {}, 0, kMostTokens - 1);
+    const int64_t id = json.Integer(token, {}, 0, kMaxTokens - 1);
     const std::string problem = TakeId(token, id);
     if (problem.empty()) {
       vocabulary_.emplace(token, static_cast<int32_t>(id));
@@ -220,7 +220,7 @@ absl::Status BytePairsReader::ReadMerges(absl::string_view text,
     const std::string problem =
         pair.size() == 2 ? AddMerge(pair[0], pair[1])
                          : "expected two tokens separated by a space";
-    if (problem.empty() || problems.size() == kMostProblems) continue;
+    if (problem.empty() || problems.size() == kMaxProblems) continue;
     problems.push_back(
         absl::StrCat(path, ":", line_number, ": error: ", problem));
   }
@@ -357,7 +357,7 @@ absl::StatusOr<BytePairs> BytePairsReader::Finish(absl::string_view path) {
   std::vector<std::string> problems = SetBytes();
   if (!problems.empty()) {
     const size_t more =
-        problems.size() - std::min(problems.size(), kMostProblems);
+        problems.size() - std::min(problems.size(), kMaxProblems);
     problems.resize(problems.size() - more);
     for (std::string& problem : problems) {
       problem = absl::StrCat(path, ": error: ", problem);

@@ -139,9 +139,9 @@ class EntailmentSource
 absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
     absl::string_view line, size_t wanted,
     absl::FunctionRef<absl::Status(size_t, absl::string_view)> error) {
-  if (std::ssize(line) > kMostLineBytes) {
+  if (std::ssize(line) > kMaxLineBytes) {
     return error(
-        kMostLineBytes + 1,
+        kMaxLineBytes + 1,
         "the line is longer than 64 KiB, the limit for a line; shorten it");
   }
   const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');

@@ -25,7 +25,7 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostTextBytes = int64_t{256} << 20;
+constexpr int64_t kMaxTextBytes = int64_t{256} << 20;
 
 constexpr char kWanted[] =
     "each line must be two texts and a number, separated by tabs";
@@ -72,7 +72,7 @@ absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
     REGARD_ASSIGN_OR_RETURN(const bool more, file.Next());
     if (!more) break;
     bytes += std::ssize(file.text()) + 1;
-    if (bytes > kMostTextBytes) {
+    if (bytes > kMaxTextBytes) {
       return file.Error(
           0, "the scored pairs exceed the limit of 256 MiB; remove lines");
     }

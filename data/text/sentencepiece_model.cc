@@ -24,7 +24,7 @@ using PieceProto = sentencepiece::ModelProto::SentencePiece;
 // The maximum size of a piece. At each byte of a text, segmentation hashes all
 // prefixes up to the length of the longest piece. Pieces from sentencepiece's
 // own trainer have at most 16 characters by default.
-constexpr size_t kMostPieceBytes = 512;
+constexpr size_t kMaxPieceBytes = 512;
 
 // The score of an unknown character is this much below the lowest score.
 constexpr float kUnknownPenalty = 10;
@@ -79,9 +79,9 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
           "each piece must be valid UTF-8, must not be empty, and must not "
           "contain a line feed or a NUL byte");
     }
-    if (text.size() > kMostPieceBytes) {
+    if (text.size() > kMaxPieceBytes) {
       return error(absl::StrCat("a piece has ", text.size(), " bytes; at most ",
-                                kMostPieceBytes, " are allowed"));
+                                kMaxPieceBytes, " are allowed"));
     }
     if (!std::isfinite(piece.score())) {
       return error(absl::StrCat("the score of piece '", text,

@@ -29,9 +29,9 @@ namespace regard {
 namespace {
 
 constexpr char kProgram[] = "spm_train";
-constexpr int kMostSentenceBytes = 1 << 16;
+constexpr int kMaxSentenceBytes = 1 << 16;
 
-constexpr int64_t kMostModelBytes = int64_t{1} << 30;
+constexpr int64_t kMaxModelBytes = int64_t{1} << 30;
 
 // Returns the line of spm_train's messages that contains the error.
 std::string ErrorLine(const std::string& messages) {
@@ -163,19 +163,19 @@ absl::StatusOr<std::string> TrainInFolder(const SubwordsConfig& options,
            absl::StrCat("--vocab_size=", options.vocabulary_size()),
            absl::StrCat("--character_coverage=", options.character_coverage()),
            absl::StrCat("--normalization_rule_name=", options.normalization()),
-           absl::StrCat("--max_sentence_length=", kMostSentenceBytes),
+           absl::StrCat("--max_sentence_length=", kMaxSentenceBytes),
            "--input_sentence_size=0", "--shuffle_input_sentence=false",
            "--num_threads=1", "--unk_id=0", "--pad_id=1", "--bos_id=2",
            "--eos_id=3", "--unk_piece=<unk>", "--pad_piece=<pad>",
            "--bos_piece=<bos>", "--eos_piece=<eos>"},
           folder, path("messages"), signals, stopped_by));
-  if (status == 0) return ReadFile(path("model.model"), kMostModelBytes);
+  if (status == 0) return ReadFile(path("model.model"), kMaxModelBytes);
   if (WIFSIGNALED(status)) {
     return absl::UnavailableError(
         absl::StrCat(kProgram, " ended by signal ", WTERMSIG(status)));
   }
   REGARD_ASSIGN_OR_RETURN(const std::string messages,
-                          ReadFile(path("messages"), kMostModelBytes));
+                          ReadFile(path("messages"), kMaxModelBytes));
   return absl::InvalidArgumentError(
       absl::StrCat(kProgram, " failed: ", ErrorLine(messages)));
 }

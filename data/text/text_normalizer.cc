@@ -17,7 +17,7 @@ constexpr absl::string_view kReplacementCharacter = "\xef\xbf\xbd";
 
 // The largest size of a replacement of a character. The longest replacement of
 // NFKC has 33 bytes, for U+FDFA.
-constexpr size_t kMostReplacementBytes = 128;
+constexpr size_t kMaxReplacementBytes = 128;
 
 // The fields of a trie unit (Darts-clone, Yata).
 bool HasLeaf(uint32_t unit) { return ((unit >> 8) & 1) == 1; }
@@ -50,10 +50,10 @@ absl::StatusOr<TextNormalizer> TextNormalizer::Create(
   normalizer.replacements_ = map.substr(sizeof(bytes) + bytes);
   for (const absl::string_view replacement :
        absl::StrSplit(normalizer.replacements_, '\0')) {
-    if (replacement.size() > kMostReplacementBytes) {
+    if (replacement.size() > kMaxReplacementBytes) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the character map has a replacement of ", replacement.size(),
-          " bytes; at most ", kMostReplacementBytes, " are allowed"));
+          " bytes; at most ", kMaxReplacementBytes, " are allowed"));
     }
   }
   return normalizer;

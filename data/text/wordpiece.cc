@@ -23,7 +23,7 @@ namespace regard {
 namespace {
 
 constexpr absl::string_view kContinuation = "##";
-constexpr size_t kMostProblems = 20;
+constexpr size_t kMaxProblems = 20;
 
 // The `tokenizers` library uses the categories of Unicode 8. These ranges
 // contain the format characters, nonspacing marks and punctuation of later
@@ -200,10 +200,10 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
       problem = "the line is empty; expected a token";
     } else if (FindInvalidUtf8(token).has_value()) {
       problem = "the token must be valid UTF-8";
-    } else if (token.size() > kMostTokenBytes &&
+    } else if (token.size() > kMaxTokenBytes &&
                std::ssize(Characters(token)) <= options.longest_word) {
       problem = absl::StrCat("the token has ", token.size(), " bytes; at most ",
-                             kMostTokenBytes, " are allowed");
+                             kMaxTokenBytes, " are allowed");
     } else if (!pieces.Append(token)) {
       problem = absl::StrCat("token '", absl::Utf8SafeCEscape(token),
                              "' must occur only once, but is already on line ",
@@ -220,7 +220,7 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
       pieces.continuations_.emplace(rest, static_cast<int32_t>(i));
     }
     // A longer token cannot occur, because it is longer than any word.
-    if (token.size() > kMostTokenBytes) continue;
+    if (token.size() > kMaxTokenBytes) continue;
     pieces.longest_piece_ = std::max(pieces.longest_piece_, token.size());
   }
   std::vector<AddedToken> special;
@@ -243,9 +243,9 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     pieces.special_ = AddedTokens(std::move(special));
     return pieces;
   }
-  if (problems.size() > kMostProblems) {
-    const size_t more = problems.size() - kMostProblems;
-    problems.resize(kMostProblems);
+  if (problems.size() > kMaxProblems) {
+    const size_t more = problems.size() - kMaxProblems;
+    problems.resize(kMaxProblems);
     problems.push_back(absl::StrCat(path, ": ", more, " more errors"));
   }
   return absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));

@@ -27,8 +27,8 @@ namespace regard {
 
 // The largest number of bytes of a token within a word, and the largest value
 // of longest_word. They limit the time that splitting a word takes.
-inline constexpr size_t kMostTokenBytes = 512;
-inline constexpr int64_t kMostLongestWord = 1000;
+inline constexpr size_t kMaxTokenBytes = 512;
+inline constexpr int64_t kMaxLongestWord = 1000;
 
 struct WordPieceOptions {
   // Removes control characters, and replaces all white space with spaces.
@@ -43,7 +43,7 @@ struct WordPieceOptions {
   // Whether "##" at the beginning of a token means that it continues a word.
   bool continuations = true;
   // The largest number of characters of a word. Longer words are unknown.
-  int64_t longest_word = 100;  // at most kMostLongestWord
+  int64_t longest_word = 100;  // at most kMaxLongestWord
   // Special tokens, found literally in a text before it is cleaned.
   std::string unknown = "[UNK]";
   std::string classifier = "[CLS]";
@@ -62,7 +62,7 @@ struct EncodedPair {
 class WordPiece : public TokenList {
  public:
   // Makes a tokenizer. Token i has id i. Returns an error for a token that is
-  // empty, repeated, or longer than kMostTokenBytes but not longer than the
+  // empty, repeated, or longer than kMaxTokenBytes but not longer than the
   // longest word, and for a missing unknown, classifier or separator. Returns
   // all errors in one InvalidArgument, as lines "PATH:LINE: error: ..". Lines
   // count from 1.

@@ -25,9 +25,9 @@
 namespace regard {
 namespace {
 
-constexpr size_t kMostSources = 2;
+constexpr size_t kMaxSources = 2;
 // Maximum number of squares drawn for one source, about 3 MB of the page.
-constexpr size_t kMostSquares = 50'000;
+constexpr size_t kMaxSquares = 50'000;
 
 // The runs with equal coordinates.
 using GridCell = std::vector<const GridRun*>;
@@ -283,7 +283,7 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
       continue;
     }
     squares += map->rows.size() * map->columns.size() * map->heads.size();
-    if (squares > kMostSquares) {
+    if (squares > kMaxSquares) {
       left_out.push_back(cell);
       continue;
     }
@@ -446,7 +446,7 @@ std::vector<Section> AttentionSideBySide(const Grid& grid) {
   std::erase_if(titles, [&](const auto& title) { return showing[title] < 2; });
   std::ranges::stable_sort(titles, std::greater(),
                            [&](const auto& title) { return showing[title]; });
-  if (titles.size() > kMostSources) titles.resize(kMostSources);
+  if (titles.size() > kMaxSources) titles.resize(kMaxSources);
   std::vector<Section> sections;
   for (const std::string& title : titles) {
     sections.push_back(SideBySide(grid, runs, title));

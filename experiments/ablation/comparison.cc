@@ -211,7 +211,7 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
       "A difference is the value minus the baseline, averaged over the values "
       "of all other axes. The table shows its mean (standard deviation) over "
       "seeds. p comes from a two-sided permutation test, paired by seed (",
-      seeds <= kMostExactPairs
+      seeds <= kMaxExactPairs
           ? "exact"
           : absl::StrCat(kRandomChoices, " random sign flips"),
       "). Corrected p applies Holm's correction for the ",
@@ -221,8 +221,8 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
       kSignificanceLevel,
       ". \"Not significant\" means "
       "that these runs do not show a difference, not that there is none."));
-  const double smallest = seeds <= kMostExactPairs ? std::ldexp(1.0, 1 - seeds)
-                                                   : 1.0 / (kRandomChoices + 1);
+  const double smallest = seeds <= kMaxExactPairs ? std::ldexp(1.0, 1 - seeds)
+                                                  : 1.0 / (kRandomChoices + 1);
   const double reachable = std::min(1.0, smallest * static_cast<double>(count));
   notes.push_back(absl::StrFormat(
       "Significance in %s of a metric takes at least %d seeds. With %s the "

@@ -135,7 +135,7 @@ absl::StatusOr<GridRun> ReadRun(const std::string& folder,
 
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 28;
+constexpr int64_t kMaxBytes = int64_t{1} << 28;
 
 }  // namespace
 
@@ -144,7 +144,7 @@ absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
   const std::string path = JoinPath(folder, "failure.txt");
   if (PathExists(path)) {
     REGARD_ASSIGN_OR_RETURN(const std::string failure,
-                            ReadFile(path, kMostBytes));
+                            ReadFile(path, kMaxBytes));
     if (!failure.empty()) {
       return absl::FailedPreconditionError(
           absl::StrCat("failed: ", absl::StripAsciiWhitespace(failure)));
@@ -159,7 +159,7 @@ absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
                           ReadMetricsLog(JoinPath(folder, "metrics.jsonl")));
   REGARD_ASSIGN_OR_RETURN(
       const std::string attention,
-      ReadFile(JoinPath(folder, "attention.json"), kMostBytes));
+      ReadFile(JoinPath(folder, "attention.json"), kMaxBytes));
   REGARD_ASSIGN_OR_RETURN(run.maps, ParseAttentionJson(attention));
   // Ignores errors, because the report does not require the digests.
   const absl::StatusOr<Environment> environment = ReadRunDigests(folder);

@@ -42,7 +42,7 @@ std::vector<FieldDifference> Differences(const GridRun& typical,
 }
 
 // Maximum number of characters in a list of differences.
-constexpr size_t kMostDifferenceText = 240;
+constexpr size_t kMaxDifferenceText = 240;
 
 // Returns the fields that the user set to values other than their defaults.
 std::vector<ResolvedField> SetFields(const GridRun& run) {
@@ -83,12 +83,12 @@ std::string DifferencesText(const GridRun& typical, const GridRun& run) {
       after = *value;
     }
     std::string text = absl::StrCat(path, "=", after);
-    if (size + text.size() > kMostDifferenceText && size > 0) {
+    if (size + text.size() > kMaxDifferenceText && size > 0) {
       ++left_out;
       continue;
     }
-    if (text.size() > kMostDifferenceText) {
-      text.resize(kMostDifferenceText);
+    if (text.size() > kMaxDifferenceText) {
+      text.resize(kMaxDifferenceText);
       text += "...";
     }
     size += text.size();

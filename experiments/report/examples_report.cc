@@ -14,8 +14,8 @@
 namespace regard {
 namespace {
 
-constexpr int64_t kMostRanges = 8;
-constexpr size_t kMostExtremes = 5;
+constexpr int64_t kMaxRanges = 8;
+constexpr size_t kMaxExtremes = 5;
 
 // Ranges of input lengths. Range `index` contains the lengths from (index - 1)
 // * width + 1 to index * width.
@@ -52,7 +52,7 @@ Ranges RangesOf(const EvaluatedSet& set) {
   // ranges.
   for (int64_t step = 0;
        IndexOf(high, ranges.width) - IndexOf(lengths.front(), ranges.width) >=
-       kMostRanges;
+       kMaxRanges;
        ++step) {
     ranges.width = step % 3 == 1 ? ranges.width / 2 * 5 : ranges.width * 2;
   }
@@ -139,7 +139,7 @@ Table WorstAndBest(const EvaluatedSet& set,
     table.rows.push_back({kind, FormatMetric(metric->ValueOf(i)), example.input,
                           example.reference, example.output});
   };
-  const size_t each = std::min(kMostExtremes, order.size() / 2);
+  const size_t each = std::min(kMaxExtremes, order.size() / 2);
   for (size_t i = 0; i < each; ++i) add("worst", order[i]);
   for (size_t i = 0; i < each; ++i) add("best", order[order.size() - 1 - i]);
   return table;

@@ -19,7 +19,7 @@ namespace regard {
 
 namespace {
 
-constexpr size_t kMostTerms = 10;
+constexpr size_t kMaxTerms = 10;
 
 // Returns the indices 0 to count - 1, sorted by descending number(i).
 template <typename F>
@@ -54,7 +54,7 @@ Table TermsTable(const ScoreExplanation& explanation) {
   size_t shown = 0;
   for (const size_t i : LargestFirst(
            terms.size(), [&](size_t i) { return std::abs(terms[i]); })) {
-    if (shown == kMostTerms) {
+    if (shown == kMaxTerms) {
       others += terms[i];
       continue;
     }

@@ -25,8 +25,8 @@ namespace regard {
 
 namespace {
 
-constexpr size_t kMostTextSamples = 5;
-constexpr int kMostCards = 6;
+constexpr size_t kMaxTextSamples = 5;
+constexpr int kMaxCards = 6;
 
 // The prefixes of metrics, in the order of the report. Test splits, including
 // named ones ("test.news"), come first, because they are the main result.
@@ -89,12 +89,12 @@ std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
 // they are metrics of the first split, in the order of their declaration.
 std::ptrdiff_t MoveForemostFirst(const RunReport& report,
                                  std::vector<ShownMetric>& metrics) {
-  if (std::ssize(metrics) <= kMostCards) return std::ssize(metrics);
+  if (std::ssize(metrics) <= kMaxCards) return std::ssize(metrics);
   const std::string& first = metrics.front().name;
   const std::string split = first.substr(0, first.find('/') + 1);
   auto end = metrics.begin();
   for (const MetricInfo& info : report.metric_infos) {
-    if (end - metrics.begin() == kMostCards) break;
+    if (end - metrics.begin() == kMaxCards) break;
     const auto found =
         std::find_if(end, metrics.end(), [&](const ShownMetric& metric) {
           return metric.name == absl::StrCat(split, info.name);
@@ -207,7 +207,7 @@ void AppendMetrics(const std::vector<ShownMetric>& metrics, int width,
 }
 
 void AppendSamples(const Samples& samples, std::string* text) {
-  for (size_t i = 0; i < samples.rows.size() && i < kMostTextSamples; ++i) {
+  for (size_t i = 0; i < samples.rows.size() && i < kMaxTextSamples; ++i) {
     const EvaluatedExample& sample = samples.rows[i];
     absl::StrAppend(text, "  ", PrintableText(sample.input), "\n");
     absl::StrAppend(text, "    model      ", PrintableText(sample.output),

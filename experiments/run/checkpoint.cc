@@ -122,7 +122,7 @@ absl::StatusOr<Checkpoint> ReadCheckpointFolder(const std::string& path,
                                                 FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(
       const std::string manifest,
-      ReadFile(JoinPath(path, kManifestFile), kMostTextFileBytes, files));
+      ReadFile(JoinPath(path, kManifestFile), kMaxTextFileBytes, files));
   Checkpoint checkpoint = {.step = step, .path = path};
   std::map<std::string, FileFacts> facts;
   for (const int64_t snapshot : SnapshotsOf(manifest)) {
@@ -286,8 +286,8 @@ absl::Status PruneSnapshots(const std::string& run_folder,
   std::set<int64_t> wanted;
   for (const Entry& entry : steps) {
     if (IsTemporary(entry)) continue;
-    const absl::StatusOr<std::string> manifest = ReadFile(
-        JoinPath(entry.path, kManifestFile), kMostTextFileBytes, files);
+    const absl::StatusOr<std::string> manifest =
+        ReadFile(JoinPath(entry.path, kManifestFile), kMaxTextFileBytes, files);
     // The snapshots to which this checkpoint refers are unknown, so none may be
     // removed.
     if (IsMachineFailure(manifest.status())) return manifest.status();

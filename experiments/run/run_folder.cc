@@ -195,7 +195,7 @@ absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
     const std::string& folder, FileOperations& files) {
   const std::string path = JoinPath(folder, kCheckpointRecord);
   const absl::StatusOr<std::string> text =
-      ReadFile(path, kMostTextFileBytes, files);
+      ReadFile(path, kMaxTextFileBytes, files);
   if (absl::IsNotFound(text.status())) return std::nullopt;
   REGARD_RETURN_IF_ERROR(text.status());
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(*text, path));

@@ -376,11 +376,11 @@ absl::Status Complete(const Plugins& plugins, LoadedConfig& loaded) {
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   loaded.notes.assign(problems.notes().begin(), problems.notes().end());
   loaded.resolved = ResolvedConfig(loaded.config, loaded.origins);
-  if (loaded.resolved.size() <= kMostConfigBytes) return absl::OkStatus();
+  if (loaded.resolved.size() <= kMaxConfigBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(loaded.origins.Diagnostic(
       "", absl::StrCat("with every default written out, the config has ",
                        loaded.resolved.size(), " bytes, but the maximum is ",
-                       kMostConfigBytes)));
+                       kMaxConfigBytes)));
 }
 
 }  // namespace

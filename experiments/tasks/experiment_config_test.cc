@@ -243,7 +243,7 @@ TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
     }
     absl::StrAppend(&text, " } } model { encoder {} decoder { ",
                     "context: NO_CONTEXT } }");
-    EXPECT_LT(text.size(), kMostConfigBytes);
+    EXPECT_LT(text.size(), kMaxConfigBytes);
     return LoadConfig({"a.textproto", text}, {}, BuiltInPlugins());
   };
   EXPECT_THAT(load(100), IsOk());

@@ -30,7 +30,7 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 
 // Maximum number of draws and repairs of one config.
-constexpr int kMostRounds = 100;
+constexpr int kMaxRounds = 100;
 
 // Returns the path without its last step, or "" for a single step.
 absl::string_view ParentPath(absl::string_view path) {
@@ -235,7 +235,7 @@ bool RandomConfigs::Mend(Experiment* config, absl::string_view path) {
 }
 
 bool RandomConfigs::Repair(Experiment* config) {
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     NameFiles(config);
     ConfigProblems problems;
     ValidateExperiment(*config, plugins_, problems);

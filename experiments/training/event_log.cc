@@ -28,7 +28,7 @@ using tensorboard::EscapeMarkdown;
 using Value = tensorboard::Summary::Value;
 
 // Maximum number of weights in an image. Larger images would only waste space.
-constexpr size_t kMostCells = size_t{1} << 18;
+constexpr size_t kMaxCells = size_t{1} << 18;
 
 double Seconds(absl::Time time) {
   return absl::ToDoubleSeconds(time - absl::UnixEpoch());
@@ -58,9 +58,9 @@ std::string SamplesTable(const Samples& samples) {
 
 // Returns a text with the labels of a map, because its image shows none.
 std::string ImageDescription(const LabelledMatrix& map) {
-  constexpr size_t kMostNamed = 60;
+  constexpr size_t kMaxNamed = 60;
   std::string text = Words(ShownTitle(map));
-  if (map.rows.size() <= kMostNamed && map.columns.size() <= kMostNamed) {
+  if (map.rows.size() <= kMaxNamed && map.columns.size() <= kMaxNamed) {
     absl::StrAppend(&text, "\n\nrows: ", Words(absl::StrJoin(map.rows, " ")),
                     "\n\ncolumns: ", Words(absl::StrJoin(map.columns, " ")));
   }
@@ -92,7 +92,7 @@ void AddShowcase(const Showcase& showcase, std::vector<Value>* values) {
   for (size_t m = 0; m < showcase.heat_maps.size(); ++m) {
     const LabelledMatrix& map = showcase.heat_maps[m];
     const size_t cells = map.rows.size() * map.columns.size();
-    if (cells == 0 || cells > kMostCells) continue;
+    if (cells == 0 || cells > kMaxCells) continue;
     for (size_t head = 0; head < map.heads.size(); ++head) {
       const HeatMapImage image = DrawHeatMap(map, head);
       std::string tag = absl::StrCat("attention/sample_", m + 1);
@@ -144,9 +144,9 @@ absl::Status EventLog::Recorded(const MetricsRecord& record) {
 }
 
 // Returns the index of the segment that contains `step`, when the run is cut
-// into kMostPictures equal segments.
+// into kMaxPictures equal segments.
 int64_t EventLog::PictureOf(int64_t step) const {
-  return step * kMostPictures / total_steps_;
+  return step * kMaxPictures / total_steps_;
 }
 
 absl::Status EventLog::Evaluated(const EvaluatedModel& evaluated) {

@@ -24,11 +24,11 @@ namespace regard {
 class Experiment;
 
 // Writes the metrics of every record as scalars, with their descriptions. Draws
-// images of the model at evaluations, but only about kMostPictures times in a
+// images of the model at evaluations, but only about kMaxPictures times in a
 // run, because a run may evaluate after each of many short epochs.
 class EventLog : public TrainingEvents {
  public:
-  static constexpr int64_t kMostPictures = 20;
+  static constexpr int64_t kMaxPictures = 20;
 
   // Creates an event file and writes the settings of `config`. The run has
   // `total_steps` optimizer steps. `task` must outlive this object. `metrics`

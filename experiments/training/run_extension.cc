@@ -25,7 +25,7 @@ constexpr absl::string_view kMayChange[] = {"training.epochs",
                                             "training.keep_checkpoints"};
 
 // The maximum number of steps at which two schedules are compared.
-constexpr int64_t kMostSteps = 1000;
+constexpr int64_t kMaxSteps = 1000;
 
 std::unique_ptr<Schedule> MakeSchedule(const Experiment& config,
                                        const Plugins& plugins,
@@ -79,7 +79,7 @@ std::string ScheduleNote(const Experiment& now, const Plugins& plugins,
       "the run now ends at step %d instead of %d, at a learning rate of %g",
       lengths.now, lengths.before, schedule->LearningRate(lengths.now));
   const int64_t end = std::min(lengths.before, lengths.now);
-  const int64_t stride = std::max<int64_t>((end - step) / kMostSteps, 1);
+  const int64_t stride = std::max<int64_t>((end - step) / kMaxSteps, 1);
   for (int64_t update = step + 1; update <= end; update += stride) {
     const double before = old_schedule->LearningRate(update);
     const double after = schedule->LearningRate(update);

@@ -18,7 +18,7 @@ namespace regard {
 namespace {
 
 // More examples would make the pass that looks for hook points slower.
-constexpr int64_t kMostExamples = 2;
+constexpr int64_t kMaxExamples = 2;
 
 void RequireSite(const std::string& site, ConfigProblems& problems) {
   if (site.empty())
@@ -116,7 +116,7 @@ bool IsOfRows(SiteStatistic::Statistic statistic) {
 SiteShapes SitesOf(Model<float>& model, uint64_t seed,
                    std::vector<std::string> patterns) {
   std::vector<int64_t> examples(
-      std::min<int64_t>(kMostExamples, model.num_examples()));
+      std::min<int64_t>(kMaxExamples, model.num_examples()));
   std::iota(examples.begin(), examples.end(), 0);
   SiteCensus census(std::move(patterns));
   Tape<float> tape;

@@ -31,7 +31,7 @@ constexpr char kGoodbye = 2;
 // connection waiting for replies.
 constexpr size_t kMessageBytes = 60 << 10;
 // The number of messages in transit at a time, in each direction.
-constexpr int kMostMessages = 32;
+constexpr int kMaxMessages = 32;
 
 // The time of a short message on a fast network. After this time, a waiting
 // thread sleeps, so that other threads can use the core. MPI's own waits would
@@ -101,9 +101,9 @@ MpiRanks::MpiRanks(int* argc, char*** argv) {
 
 void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
                         absl::Span<uint8_t> received) {
-  MPI_Request requests[2 * kMostMessages];
-  int wanted[kMostMessages];  // bytes of the requests that receive
-  int incoming = 0;           // number of receiving requests, which come first
+  MPI_Request requests[2 * kMaxMessages];
+  int wanted[kMaxMessages];  // bytes of the requests that receive
+  int incoming = 0;          // number of receiving requests, which come first
   int all = 0;
   const auto receive_next = [&](int request) {
     const auto message = TakeMessage(&received);
@@ -116,14 +116,14 @@ void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
     MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE,
               partner, /*tag=*/0, MPI_COMM_WORLD, &requests[request]);
   };
-  while (incoming < kMostMessages && !received.empty()) {
+  while (incoming < kMaxMessages && !received.empty()) {
     receive_next(incoming++);
   }
-  for (all = incoming; all < incoming + kMostMessages && !sent.empty(); ++all) {
+  for (all = incoming; all < incoming + kMaxMessages && !sent.empty(); ++all) {
     send_next(all);
   }
-  int ended[2 * kMostMessages];
-  MPI_Status statuses[2 * kMostMessages];
+  int ended[2 * kMaxMessages];
+  MPI_Status statuses[2 * kMaxMessages];
   for (int some = AwaitSome(all, requests, ended, statuses);
        some != MPI_UNDEFINED;
        some = AwaitSome(all, requests, ended, statuses)) {

@@ -15,7 +15,7 @@ namespace {
 
 // The minimum attention to a source id in the coverage term. Less attention
 // counts as this value.
-constexpr double kLeastCoverage = 1e-8;
+constexpr double kMinCoverage = 1e-8;
 
 // Returns whether no id has a greater score than `id`, except excluded ids.
 bool IsLikeliest(int32_t id, absl::Span<const float> scores,
@@ -254,8 +254,8 @@ double Chooser::ScoreOf(const Partial& partial, int64_t length,
   SumCoverage(partial, length, source);
   double sum = 0;
   for (const float received : coverage_) {
-    sum += std::log(
-        std::clamp(static_cast<double>(received), kLeastCoverage, 1.0));
+    sum +=
+        std::log(std::clamp(static_cast<double>(received), kMinCoverage, 1.0));
   }
   return score + config_.coverage_penalty() * sum;
 }

@@ -97,8 +97,8 @@ void GrowingRows<T>::Append(int64_t positions, Var<T> part) {
       << needed << " positions, at most " << max_positions_;
   int64_t extent = extent_;
   if (data_ == nullptr || needed > extent) {
-    constexpr int64_t kLeast = 16;
-    extent = std::max(needed, extent + std::max(kLeast, extent / 4));
+    constexpr int64_t kMin = 16;
+    extent = std::max(needed, extent + std::max(kMin, extent / 4));
     extent = std::min(extent, max_positions_);
   }
   if (positions == 0 || extent > extent_) Widen(positions, extent);

@@ -40,14 +40,14 @@ TransformerConfig Gpt2Of(const WorkOptions& options) {
 
 // Maximum number of ids that are read at once. Enough for fast products, and
 // few enough to need little memory.
-constexpr int64_t kMostAtOnce = 256;
+constexpr int64_t kMaxAtOnce = 256;
 
 class Gpt2Work : public TimedWork {
  public:
   explicit Gpt2Work(const WorkOptions& options)
       : time_(options.source_time),
         length_(options.target_time),
-        part_(std::max<int64_t>(1, kMostAtOnce / options.batch)),
+        part_(std::max<int64_t>(1, kMaxAtOnce / options.batch)),
         vocabulary_(options.target_vocabulary),
         prompts_(TextData(options.batch * options.source_time, vocabulary_)),
         rows_(static_cast<size_t>(options.batch)),

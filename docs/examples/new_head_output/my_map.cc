@@ -20,8 +20,8 @@ class MyMap : public regard::ScoreMap<T> {
 
   Var<T> Map(regard::Forward<T>&, Var<T> scores,
              const regard::ScoreInputs<T>&) const override {
-    constexpr T kMost = std::numeric_limits<T>::max();
-    return Where(scores + kMost, factor_ * Tanh(scores), scores);
+    constexpr T kMax = std::numeric_limits<T>::max();
+    return Where(scores + kMax, factor_ * Tanh(scores), scores);
   }
 
  private:

@@ -40,7 +40,7 @@ namespace {
 // Maximum numbers of images and heat maps in a report.
 constexpr int64_t kSamples = 12;
 constexpr size_t kHeatMaps = 4;
-constexpr size_t kMostMisses = 24;
+constexpr size_t kMaxMisses = 24;
 
 struct Prediction {
   int32_t label;
@@ -287,7 +287,7 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
     return predictions[static_cast<size_t>(a)].probability >
            predictions[static_cast<size_t>(b)].probability;
   });
-  if (misses.size() > kMostMisses) misses.resize(kMostMisses);
+  if (misses.size() > kMaxMisses) misses.resize(kMaxMisses);
   if (!misses.empty()) {
     std::vector<Picture> missed;
     ShowImages(forward, *set, misses, &missed);

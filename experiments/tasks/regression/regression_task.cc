@@ -34,13 +34,13 @@ namespace {
 
 // Maximum numbers of columns and rows of the heat map. They limit the size of
 // the page.
-constexpr size_t kMostColumns = 200;
-constexpr int64_t kMostRows = 50;
+constexpr size_t kMaxColumns = 200;
+constexpr int64_t kMaxRows = 50;
 // Maximum number of elements of a parameter that the report lists.
-constexpr size_t kMostLearnedNumbers = 64;
+constexpr size_t kMaxLearnedNumbers = 64;
 // Maximum number of weights in one batch, which has one weight for each pair of
 // a point in the batch and a training point.
-constexpr int64_t kMostWeights = int64_t{1} << 27;
+constexpr int64_t kMaxWeights = int64_t{1} << 27;
 // Maximum absolute value of x in a request. The scores of a larger value could
 // overflow. If no point were near, the prediction would be 0.
 constexpr double kFarthest = 1e15;
@@ -138,7 +138,7 @@ class RegressionTask : public Task {
                        ", but the first and the last training point are ",
                        farthest, " apart"));
     }
-    const int64_t most = kMostWeights / points;
+    const int64_t most = kMaxWeights / points;
     if (std::min(batch_size_, points) <= most) return;
     problems.Add("training.batch_size",
                  absl::StrCat("must be at most ", most, " for ", points,
@@ -286,7 +286,7 @@ class RegressionTask : public Task {
     const ParameterStore<float>& parameters = forward.parameters();
     for (const ParameterInfo& info : parameters.parameters()) {
       const auto size = static_cast<size_t>(info.size());
-      if (size > kMostLearnedNumbers) continue;
+      if (size > kMaxLearnedNumbers) continue;
       const absl::Span<const float> values =
           parameters.values().subspan(static_cast<size_t>(info.offset), size);
       for (size_t i = 0; i < size; ++i) {
@@ -335,11 +335,11 @@ class RegressionTask : public Task {
     const CurvePoints& train = model_.points().train;
     const auto columns = static_cast<size_t>(train.size());
     const auto rows =
-        static_cast<size_t>(std::min<int64_t>(shown.size(), kMostRows));
+        static_cast<size_t>(std::min<int64_t>(shown.size(), kMaxRows));
     LabelledMatrix map;
     // The number of training points in each column of the map. A column has the
     // name of its first point.
-    const size_t group = (columns + kMostColumns - 1) / kMostColumns;
+    const size_t group = (columns + kMaxColumns - 1) / kMaxColumns;
     map.title =
         absl::StrCat("Attention of ", split, " points (rows) to ",
                      group > 1 ? absl::StrCat("groups of ", group, " ") : "",

@@ -21,7 +21,7 @@ namespace regard {
 
 namespace {
 
-constexpr size_t kMostBytes = size_t{60} << 20;
+constexpr size_t kMaxBytes = size_t{60} << 20;
 constexpr char kAnotherModel[] =
     "the training points are part of a regression model, so other points "
     "make another model; use the original data, or train again";
@@ -129,7 +129,7 @@ absl::Status CheckUnchanged(const KeptFiles& kept,
 std::map<std::string, std::string> TrainingPointsFiles(
     const NadarayaWatsonData& data) {
   std::string text = JsonOf(data);
-  if (text.size() > kMostBytes) {
+  if (text.size() > kMaxBytes) {
     return {{kPointsDigestFile, absl::StrCat(Sha256Hex(text), "\n")}};
   }
   return {{kPointsFile, std::move(text)}};

@@ -52,12 +52,12 @@ EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
 }
 
 // Maximum number of test sentences in a report.
-constexpr size_t kMostSamples = 12;
+constexpr size_t kMaxSamples = 12;
 // Maximum number of tokens of a raw sentence in a report.
-constexpr size_t kMostShownTokens = 200;
-constexpr size_t kMostHeatMaps = 6;
+constexpr size_t kMaxShownTokens = 200;
+constexpr size_t kMaxHeatMaps = 6;
 // Each explained word takes a forward pass over all words before it.
-constexpr size_t kMostExplainedWords = 40;
+constexpr size_t kMaxExplainedWords = 40;
 
 constexpr char kSourceFile[] = "source_vocabulary.txt";
 constexpr char kTargetFile[] = "target_vocabulary.txt";
@@ -334,10 +334,10 @@ std::vector<SentencePair> TranslationTask::ShownPairs() const {
   sets.push_back(&data.dev);
   for (const EvaluationSet* set : sets) {
     for (const SentencePair& pair : set->pairs) {
-      if (shown.size() == kMostSamples) break;
+      if (shown.size() == kMaxSamples) break;
       // Omits empty lines of raw text, and lines that are too long to draw.
-      if (!pair.source.empty() && pair.source.size() <= kMostShownTokens &&
-          pair.target.size() <= kMostShownTokens) {
+      if (!pair.source.empty() && pair.source.size() <= kMaxShownTokens &&
+          pair.target.size() <= kMaxShownTokens) {
         shown.push_back(pair);
       }
     }
@@ -349,7 +349,7 @@ void TranslationTask::Explain(
     Forward<float>& forward, const SentencePair& pair,
     std::vector<std::string> words,
     std::vector<Inspection<float>>* inspections) const {
-  words.resize(std::min(words.size(), kMostExplainedWords));
+  words.resize(std::min(words.size(), kMaxExplainedWords));
   model_.translator().CutTarget(&words);
   if (words.empty()) return;
   const bool right = words == pair.target;
@@ -388,10 +388,10 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
         {.input = translator.SourceText(shown[i].source),
          .reference = translator.TargetText(shown[i].target),
          .output = translator.TargetText(words)});
-    if (!best.weights.empty() && showcase.heat_maps.size() < kMostHeatMaps) {
+    if (!best.weights.empty() && showcase.heat_maps.size() < kMaxHeatMaps) {
       showcase.heat_maps.push_back(HeatMap(shown[i], best));
     }
-    if (final && i < kMostHeatMaps && model_.has_attention()) {
+    if (final && i < kMaxHeatMaps && model_.has_attention()) {
       Explain(forward, shown[i], words, &showcase.inspections);
     }
   }
