@@ -79,10 +79,10 @@ bool AttentionLayer<T>::ReadsHeadsSideBySide() const {
 
 template <typename T>
 bool AttentionLayer<T>::IsWatched(Forward<T>& forward) const {
-  if (forward.probe() == nullptr) return false;
+  if (forward.hook() == nullptr) return false;
   const NameScope<T> scope(forward.tape(), "attention");
   const auto is_watched = [&](const char* name) {
-    return forward.Wish(name).any();
+    return forward.Request(name).any();
   };
   const auto names = {"queries", "keys",    "values",
                       "scores",  "weights", "context"};
@@ -156,8 +156,8 @@ bool AttentionLayer<T>::MayBeBlocked() const {
 
 template <typename T>
 bool AttentionLayer<T>::WeightsAreChanged(Forward<T>& forward) const {
-  return forward.Wish("scores").changes_path() ||
-         forward.Wish("weights").changes_path();
+  return forward.Request("scores").changes_path() ||
+         forward.Request("weights").changes_path();
 }
 
 template <typename T>
@@ -250,7 +250,7 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
   };
   Var<T> scores = Scores(forward, in);
   if (!part) scores = forward.Site("scores", scores);
-  if (parts_.selection != nullptr && forward.Wish("scores").changes_path()) {
+  if (parts_.selection != nullptr && forward.Request("scores").changes_path()) {
     scores = SelectedScores(scores, in.mask, in.positions);
   }
   const bool drop = dropout_ > 0 && forward.tape().training();
@@ -484,9 +484,9 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   }
   if (context.has_value()) {
     const auto scores = [&] { return Scores(forward, in); };
-    forward.SiteBeside("scores", scores);
-    forward.SiteBeside("weights",
-                       [&] { return Normalize(forward, scores(), in, bias); });
+    forward.LazySite("scores", scores);
+    forward.LazySite("weights",
+                     [&] { return Normalize(forward, scores(), in, bias); });
     return {forward.Site("context", *context), Var<T>()};
   }
   Attended<T> attended = AttendRows(forward, in, values, bias);

@@ -69,9 +69,9 @@ class Sloping : public ScoringFunction<T> {
 };
 
 // Requests the statistics of rows, and reads one number of them.
-class RowSums : public Probe<float> {
+class RowSums : public Hook<float> {
  public:
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     if (!MatchesSite("*attention/weights", site)) return {};
     return {
         .rows = {.entropy = true, .top = true, .first = true, .windows = {64}}};
@@ -93,7 +93,7 @@ void Measure(benchmark::State& state, int64_t time,
   tape.set_training(true);
   Forward<float> forward(tape, store, &gradients);
   RowSums rows;
-  if (reads_rows) forward.set_probe(&rows);
+  if (reads_rows) forward.set_hook(&rows);
   std::vector<float> data(time * kWidth);
   for (size_t i = 0; i < data.size(); ++i) {
     data[i] = std::sin(static_cast<float>(i));

@@ -211,25 +211,25 @@ TEST(AttendBlocksTest, ReadingSitesChangesNothing) {
   SelfAttention attention("additive {} block: 3");
   const std::vector<float> expected = attention.Step(8);
   attention.Begin(8);
-  HeldSites<float> probe("*");
-  attention.forward().set_probe(&probe);
+  HeldSites<float> hook("*");
+  attention.forward().set_hook(&hook);
   const Var<float> context = attention.Attend();
-  EXPECT_THAT(probe.names(),
+  EXPECT_THAT(hook.names(),
               ElementsAreArray({"attention/queries", "attention/keys",
                                 "attention/values", "attention/scores",
                                 "attention/weights", "attention/context"}));
-  EXPECT_EQ(probe["*weights"].shape(), Shape({1, kHeads, 8, 8}));
-  EXPECT_EQ(probe["*weights"].data()[0], 1);  // the first query sees one key
+  EXPECT_EQ(hook["*weights"].shape(), Shape({1, kHeads, 8, 8}));
+  EXPECT_EQ(hook["*weights"].data()[0], 1);  // the first query sees one key
   EXPECT_THAT(attention.Backward(context), ElementsAreArray(expected));
 }
 
 TEST(AttendBlocksTest, GradientsOfWeightsTakeTheWholePath) {
   SelfAttention attention("additive {} block: 3");
   attention.Begin(8);
-  HeldSites<float> probe("*weights", /*gradients=*/true);
-  attention.forward().set_probe(&probe);
+  HeldSites<float> hook("*weights", /*gradients=*/true);
+  attention.forward().set_hook(&hook);
   attention.tape().Backward(Sum(attention.Attend()));
-  EXPECT_NE(probe["*weights"].grad_data(), nullptr);
+  EXPECT_NE(hook["*weights"].grad_data(), nullptr);
 }
 
 TEST(AttendBlocksTest, StandWithinARecomputation) {

@@ -59,9 +59,9 @@ class SelfAttention {
   }
 
   // Returns the outputs, and the gradients of their sum.
-  std::vector<float> Step(int64_t time, Probe<float>* probe,
+  std::vector<float> Step(int64_t time, Hook<float>* hook,
                           bool recompute = false) {
-    forward_->set_probe(probe);
+    forward_->set_hook(hook);
     forward_->BeginStep();
     const std::vector<int64_t> examples = {7, 3};
     tape_.set_random({.seed = 1, .step = 2, .examples = examples});
@@ -91,7 +91,7 @@ class SelfAttention {
     const auto* const seen = weights.Find("attention/weights");
     EXPECT_NE(seen, nullptr);
     RowRecorder<float> rows(kWindow);
-    forward_->set_probe(&rows);
+    forward_->set_hook(&rows);
     forward_->BeginStep();
     const NameScope<float> scope(tape_, "attention");
     forward_->Site("weights", tape_.Constant(seen->shape, seen->value));
@@ -207,7 +207,7 @@ class Halves : public HeldSites<float> {
  public:
   Halves() : HeldSites<float>("none") {}
 
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     if (site != "attention/weights") return {};
     return {.replacement = true, .rows = {.entropy = true}};
   }
@@ -224,9 +224,9 @@ class Halves : public HeldSites<float> {
 
 TEST(ReplacedRowsTest, AreOfWhatTakesTheirPlace) {
   SelfAttention attention("scaled_dot {}");
-  Halves probe;
-  attention.Step(5, &probe);
-  EXPECT_EQ(probe.sum, 0.5);
+  Halves hook;
+  attention.Step(5, &hook);
+  EXPECT_EQ(hook.sum, 0.5);
 }
 
 }  // namespace

@@ -127,17 +127,17 @@ TEST(AttendSelectionTest, KeysThatNobodySelectsAreNotMultiplied) {
   }
 }
 
-TEST(AttendSelectionTest, ProbesSeeWeightsOfSelectedKeysOnly) {
+TEST(AttendSelectionTest, HooksSeeOnlyWeightsOfSelectedKeys) {
   for (const char* score : kScores) {
     SelfAttention attention(std::string(score) +
                             "selection { moba { block_size: 2 top_k: 2 } }");
     attention.Begin(12);
     const Var<float> plain = attention.Attend();
-    HeldSites<float> probe("*");
-    attention.forward().set_probe(&probe);
+    HeldSites<float> hook("*");
+    attention.forward().set_hook(&hook);
     const Var<float> context = attention.Attend();
     EXPECT_THAT(context.span(), ElementsAreArray(plain.span()));
-    const Var<float> weights = probe["*weights"];
+    const Var<float> weights = hook["*weights"];
     for (int64_t row = 0; row < kHeads * 12; ++row) {
       int seen = 0;
       for (int64_t key = 0; key < 12; ++key) {
@@ -150,9 +150,9 @@ TEST(AttendSelectionTest, ProbesSeeWeightsOfSelectedKeysOnly) {
 }
 
 // A hook that replaces each score by 1.
-class SameScores : public Probe<float> {
+class SameScores : public Hook<float> {
  public:
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     return {.value = site == "attention/weights",
             .replacement = site == "attention/scores"};
   }
@@ -171,14 +171,14 @@ TEST(AttendSelectionTest, ReplacedScoresDoNotBringKeysBack) {
   SelfAttention attention(
       "scaled_dot {} selection { moba { block_size: 2 top_k: 1 } }");
   attention.Begin(12);
-  SameScores probe;
-  attention.forward().set_probe(&probe);
+  SameScores hook;
+  attention.forward().set_hook(&hook);
   attention.Attend();
   for (int64_t row = 0; row < kHeads * 12; ++row) {
     const int64_t query = row % 12;
     for (int64_t key = 0; key < 12; ++key) {
       const bool selected = key / 2 == query / 2 && key <= query;
-      EXPECT_EQ(probe.weights.data()[row * 12 + key],
+      EXPECT_EQ(hook.weights.data()[row * 12 + key],
                 selected ? 1.0F / static_cast<float>(query % 2 + 1) : 0.0F)
           << query << ", " << key;
     }

@@ -182,9 +182,9 @@ TEST_F(AttendTest, NothingToSeeGivesNothingInBothDirections) {
 
 TEST_F(AttendTest, AHeadFactorScalesTheContextAndNotTheWeights) {
   const auto attender = Make("dot {}");
-  HeldSites<float> probe("*");
-  probe.set_head_factors(tape_.Input({1}, {0.5}));
-  forward_->set_probe(&probe);
+  HeldSites<float> hook("*");
+  hook.set_head_factors(tape_.Input({1}, {0.5}));
+  forward_->set_hook(&hook);
   const Attended<float> attended = attender->Attend(*forward_, ThreeKeys());
   EXPECT_THAT(attended.weights.span(), Each(FloatEq(1.f / 3)));
   EXPECT_THAT(attended.context.span(), ElementsAre(FloatEq(1.5)));
@@ -213,7 +213,7 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   constexpr float kBlocked = 6;  // the value of key 2
   constexpr float kRows = 3;     // the mean of all values
   const auto context = [&](const AttentionRegistry& scorers,
-                           const std::string& rest, Probe<float>* probe,
+                           const std::string& rest, Hook<float>* hook,
                            bool context_only) {
     Attention config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString("dot {} " + rest,
@@ -225,7 +225,7 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
     store.Finalize(0);
     Forward<float> pass(tape_, store, nullptr);
     pass.BeginStep();
-    pass.set_probe(probe);
+    pass.set_hook(hook);
     AttendInputs<float> inputs = ThreeKeys();
     inputs.fused_score = context_only;
     return layer.Attend(pass, inputs).context.item();
@@ -263,15 +263,15 @@ TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {
   inputs.score.queries = tape_.Input({1, 1, 1, 2}, {1, 0});
   inputs.score.positions.first_query = 1;
   for (const bool gradients : {false, true}) {
-    HeldSites<float> probe("*", gradients);
-    forward_->set_probe(&probe);
+    HeldSites<float> hook("*", gradients);
+    forward_->set_hook(&hook);
     attender->Attend(*forward_, inputs);
-    EXPECT_THAT(probe.names(),
+    EXPECT_THAT(hook.names(),
                 ElementsAre("attention/queries", "attention/keys",
                             "attention/values", "attention/scores",
                             "attention/weights", "attention/context"));
     // Rotary encoding must rotate the query at position 1 by the angle 1.
-    EXPECT_THAT(probe["*queries"].span(),
+    EXPECT_THAT(hook["*queries"].span(),
                 ElementsAre(FloatEq(std::cos(1.f)), FloatEq(std::sin(1.f))));
   }
 }
@@ -281,8 +281,8 @@ TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {
 TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
   const auto attender = Make("dot {}");
   const AttendInputs<float> inputs = ThreeKeys();
-  HeldSites<float> probe("*weights", /*gradients=*/true);
-  forward_->set_probe(&probe);
+  HeldSites<float> hook("*weights", /*gradients=*/true);
+  forward_->set_hook(&hook);
   const Attended<float> attended = attender->Attend(*forward_, inputs);
   tape_.Backward(Sum(attended.context));
   ASSERT_NE(attended.weights.grad_data(), nullptr);
@@ -297,8 +297,8 @@ TEST_F(AttendTest, WeightsHaveGradientsWithoutAnyInTheScores) {
   const auto attender = Make("average {}");
   AttendInputs<float> inputs = ThreeKeys();
   inputs.values = tape_.Constant({1, 1, 3, 1}, {1, 2, 6});
-  HeldSites<float> probe("*weights", /*gradients=*/true);
-  forward_->set_probe(&probe);
+  HeldSites<float> hook("*weights", /*gradients=*/true);
+  forward_->set_hook(&hook);
   const Attended<float> attended = attender->Attend(*forward_, inputs);
   tape_.Backward(Sum(attended.context));
   EXPECT_THAT(std::vector<float>(attended.weights.grad_data(),
@@ -359,8 +359,8 @@ TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
   FaultFinder<float> finder(tape_);
   AttendInputs<float> inputs = ThreeKeys();
   inputs.score.keys = tape_.Input({1, 1, 3, 2}, {0, 0, 9, 9, 0, 0.5});
-  HeldSites<float> probe("*weights", /*gradients=*/true);
-  forward_->set_probe(&probe);
+  HeldSites<float> hook("*weights", /*gradients=*/true);
+  forward_->set_hook(&hook);
   const Attended<float> attended = attender->Attend(*forward_, inputs);
   tape_.Backward(Sum(attended.context));
   EXPECT_EQ(finder.fault(), "");

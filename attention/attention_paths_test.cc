@@ -107,9 +107,9 @@ const Layer<T>& Get(const std::string& config) {
   return *layer;
 }
 
-class NoDistanceBias : public Probe<double> {
+class NoDistanceBias : public Hook<double> {
  public:
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     return {.replacement = site == "attention/distance_bias"};
   }
   Var<double> Replace(Tape<double>& tape, const std::string&,
@@ -128,8 +128,8 @@ TEST(AttentionPathsTest, AReplacedBiasOfDistancesTakesEffect) {
       Tape<double> tape;
       Forward<double> forward(tape, layer.store, nullptr);
       forward.BeginStep();
-      NoDistanceBias probe;
-      if (replaced) forward.set_probe(&probe);
+      NoDistanceBias hook;
+      if (replaced) forward.set_hook(&hook);
       const auto input = [&](int64_t rows, double factor) {
         const Var<double> x = tape.Constant({1, kHeads, rows, kWidth});
         for (int64_t i = 0; i < x.size(); ++i) {
@@ -308,8 +308,8 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
           AttendInputs<float> inputs;
           inputs.score.mask = mask;
           inputs.fused_score = path.fused_score;
-          HeldSites<float> probe("attention/weights", /*gradients=*/true);
-          if (path.composed) forward.set_probe(&probe);
+          HeldSites<float> hook("attention/weights", /*gradients=*/true);
+          if (path.composed) forward.set_hook(&hook);
           const Var<float> want = layer.Run(forward, q, k, v, inputs).context;
           for (int64_t h = 0; h < kHeads; ++h) {
             std::fill_n(k.data() + (h * kKeys + bad) * kWidth, kWidth, NAN);

@@ -90,11 +90,11 @@ struct Layer {
   }
 
   // Returns the output. Positions that `lengths` masks contain NaN.
-  std::vector<T> Run(int64_t time = 5, Probe<T>* probe = nullptr,
+  std::vector<T> Run(int64_t time = 5, Hook<T>* hook = nullptr,
                      absl::Span<const int32_t> lengths = {}) {
     std::fill(gradients->values().begin(), gradients->values().end(), T(0));
     forward->BeginStep();
-    forward->set_probe(probe);
+    forward->set_hook(hook);
     x_numbers.resize(static_cast<size_t>(2 * time * kWidth));
     for (size_t i = 0; i < x_numbers.size(); ++i) {
       const auto n = static_cast<int64_t>(i) / kWidth;
@@ -113,7 +113,7 @@ struct Layer {
       return static_cast<T>(std::cos(static_cast<double>(i)));
     });
     forward->Backward({}, {});
-    forward->set_probe(nullptr);
+    forward->set_hook(nullptr);
     return output;
   }
 
@@ -183,11 +183,11 @@ void ExpectEqualForms(double tolerance) {
           const std::string what =
               absl::StrCat(fields, " ", attention, ", ", time, " positions, ",
                            hooks ? "hooked" : "not hooked");
-          HeldSites<T> probe("attention/weights", /*gradients=*/true);
-          Probe<T>* const used = hooks ? &probe : nullptr;
+          HeldSites<T> hook("attention/weights", /*gradients=*/true);
+          Hook<T>* const used = hooks ? &hook : nullptr;
           const std::vector<T> want = one.Run(time, used);
-          HeldSites<T> other_probe("attention/weights", /*gradients=*/true);
-          ExpectNear<T>(other.Run(time, hooks ? &other_probe : nullptr), want,
+          HeldSites<T> other_hook("attention/weights", /*gradients=*/true);
+          ExpectNear<T>(other.Run(time, hooks ? &other_hook : nullptr), want,
                         tolerance, what);
           ExpectNear<T>(other.x_gradient, one.x_gradient, tolerance,
                         absl::StrCat(what, ", gradient of x"));

@@ -117,9 +117,9 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
                                const MixerInputs<T>& inputs) const {
   const int64_t first = inputs.state == nullptr ? 0 : inputs.first_position;
   const int64_t time = terms.values.dim(2);
-  const SiteWish wish = forward.Wish("weights");
+  const HookRequest request = forward.Request("weights");
   const MixerTerms<T> all =
-      wish.any() || wish.rows.any() ? AllTerms(terms, inputs) : terms;
+      request.any() || request.rows.any() ? AllTerms(terms, inputs) : terms;
   const RowPlace place = {.offset = first};
   const auto weights = [&] {
     return Slice(mixer_->Matrix(forward, all), 2, first, time);
@@ -129,11 +129,11 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
     return step ? mixer_->Step(forward, terms, inputs.state)
                 : mixer_->Chunk(forward, terms, inputs.state);
   };
-  if (wish.changes_path()) {
+  if (request.changes_path()) {
     if (inputs.state != nullptr) contexts();  // only updates the state
     return MatMul(forward.WeightsSite("weights", weights(), place), all.values);
   }
-  forward.SiteBeside("weights", weights, place);
+  forward.LazySite("weights", weights, place);
   return contexts();
 }
 

@@ -100,7 +100,7 @@ TEST(MixerLayerTest, AMixerMayHaveNeitherQueriesNorKeys) {
   Tape<float> tape;
   Forward<float> pass(tape, store, nullptr);
   SiteRecorder<float> recorder({"*"});
-  pass.set_probe(&recorder);
+  pass.set_hook(&recorder);
   EXPECT_THAT(layer(pass, tape.Constant({1, 2, 2}, {2, 4, 6, 8}), {}).span(),
               ElementsAre(1, 2, 3, 4));
   std::vector<std::string> sites;

@@ -78,9 +78,9 @@ struct Layer {
     return {span.begin(), span.end()};
   }
 
-  std::vector<T> Run(Probe<T>* probe = nullptr) {
+  std::vector<T> Run(Hook<T>* hook = nullptr) {
     forward->BeginStep();
-    forward->set_probe(probe);
+    forward->set_hook(hook);
     std::vector<T> numbers(2 * 5 * kWidth);
     for (size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = static_cast<T>(std::sin(static_cast<double>(i * i)));
@@ -96,7 +96,7 @@ struct Layer {
       return static_cast<T>(std::cos(static_cast<double>(i)));
     });
     forward->Backward({}, {});
-    forward->set_probe(nullptr);
+    forward->set_hook(nullptr);
     return output;
   }
 
@@ -352,9 +352,9 @@ TEST(MultiHeadOutputsTest, GatesAndOutputAreHookPoints) {
       "head_output { gate { granularity: HEAD } }");
   const std::vector<float> plain = layer.Run();
   const auto shape_of = [&](const char* site, const char* pattern) {
-    HeldSites<float> probe(site);
-    EXPECT_EQ(layer.Run(&probe), plain) << site;
-    return probe[pattern].shape();
+    HeldSites<float> hook(site);
+    EXPECT_EQ(layer.Run(&hook), plain) << site;
+    return hook[pattern].shape();
   };
   EXPECT_EQ(shape_of("gates", "*gates"), Shape({2, 5, 2}));
   EXPECT_EQ(shape_of("head_output", "*head_output"), Shape({2, 5, 8}));

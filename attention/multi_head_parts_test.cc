@@ -73,13 +73,13 @@ class Layer {
                                                       3 * example + i % kWidth))
                         : std::numeric_limits<float>::quiet_NaN();
     }
-    HeldSites<float> probe(site);
-    if (!site.empty()) forward.set_probe(&probe);
+    HeldSites<float> hook(site);
+    if (!site.empty()) forward.set_hook(&hook);
     const std::vector<int32_t> lengths = {static_cast<int32_t>(time), length};
     const Var<float> y =
         layer_(forward, x, layer_.Prepare(forward, x, x),
                {.mask = {.key_lengths = lengths, .causal = true}});
-    const Var<float> wanted = site.empty() ? y : probe[site];
+    const Var<float> wanted = site.empty() ? y : hook[site];
     return {wanted.data(), wanted.data() + wanted.size()};
   }
 

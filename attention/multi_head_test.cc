@@ -83,15 +83,15 @@ struct Model {
   };
 
   Output Run(Var<T> queries, Var<T> keys, Var<T> values, Reading reading = {}) {
-    HeldSites<T>& probe = *probes.emplace_back(std::make_unique<HeldSites<T>>(
+    HeldSites<T>& hook = *hooks.emplace_back(std::make_unique<HeldSites<T>>(
         "attention/weights", reading.want_gradients));
-    probe.set_head_factors(reading.head_factors);
-    forward->set_probe(&probe);
+    hook.set_head_factors(reading.head_factors);
+    forward->set_hook(&hook);
     Output all;
     all.output = layer(*forward, queries, layer.Prepare(*forward, keys, values),
                        {.mask = reading.mask});
-    if (reading.want_weights) all.weights = probe["*"];
-    forward->set_probe(nullptr);
+    if (reading.want_weights) all.weights = hook["*"];
+    forward->set_hook(nullptr);
     return all;
   }
 
@@ -101,7 +101,7 @@ struct Model {
   Tape<T> tape;
   std::unique_ptr<Forward<T>> forward;
   // The backward pass reads the probes.
-  std::vector<std::unique_ptr<HeldSites<T>>> probes;
+  std::vector<std::unique_ptr<HeldSites<T>>> hooks;
 };
 
 template <typename T>
@@ -348,29 +348,29 @@ TEST(MultiHeadTest, ASourceIsSplitWhenItIsPreparedForAHook) {
   const Var<float> queries = model.Input({2, 3, 5});
   const Var<float> keys = model.Input({2, 4, 6}, 1);
   const Var<float> values = model.Input({2, 4, 7}, 2);
-  HeldSites<float> probe("attention/weights");
-  const auto prepare = [&](Probe<float>* by, LayerState<float>* state) {
-    model.forward->set_probe(by);
+  HeldSites<float> hook("attention/weights");
+  const auto prepare = [&](Hook<float>* by, LayerState<float>* state) {
+    model.forward->set_hook(by);
     return model.layer.Prepare(*model.forward, keys, values, 0, state);
   };
-  const PreparedSource<float> split = prepare(&probe, nullptr);
+  const PreparedSource<float> split = prepare(&hook, nullptr);
   EXPECT_EQ(split.keys.shape(), Shape({2, 2, 4, 3}));
   EXPECT_EQ(split.values.shape(), Shape({2, 2, 4, 3}));
   TapeState<float> state{StateSlots()};
-  EXPECT_EQ(prepare(&probe, &state).keys.shape(), Shape({2, 4, 6}));
+  EXPECT_EQ(prepare(&hook, &state).keys.shape(), Shape({2, 4, 6}));
   const PreparedSource<float> whole = prepare(nullptr, nullptr);
   EXPECT_EQ(whole.keys.shape(), Shape({2, 4, 6}));
   EXPECT_EQ(whole.values.shape(), Shape({2, 4, 6}));
 
   const Var<float> want = model.layer(*model.forward, queries, whole, {});
-  model.forward->set_probe(&probe);
+  model.forward->set_hook(&hook);
   const Var<float> of_split = model.layer(*model.forward, queries, split, {});
-  const Var<float> weights = probe["*"];
+  const Var<float> weights = hook["*"];
   const Var<float> of_whole = model.layer(*model.forward, queries, whole, {});
-  EXPECT_EQ(probe.names().size(), 2);
+  EXPECT_EQ(hook.names().size(), 2);
   EXPECT_THAT(of_split.span(), ElementsAreArray(want.span()));
   EXPECT_THAT(of_whole.span(), ElementsAreArray(want.span()));
-  EXPECT_THAT(weights.span(), ElementsAreArray(probe["*"].span()));
+  EXPECT_THAT(weights.span(), ElementsAreArray(hook["*"].span()));
 }
 
 // Dropout must depend on head, query and key, not on the extents of the batch.

@@ -58,12 +58,12 @@ class MultiHeadRun {
     const Var<float> key = causal ? query : input("key");
     const Var<float> value = causal ? query : input("value");
     const std::vector<int32_t> lengths = fixture_.Integers("lengths");
-    HeldSites<float> probe("attention/weights", /*gradients=*/true);
-    if (composed) forward.set_probe(&probe);
+    HeldSites<float> hook("attention/weights", /*gradients=*/true);
+    if (composed) forward.set_hook(&hook);
     Expect("output",
            layer(forward, query, layer.Prepare(forward, key, value),
                  {.mask = {.key_lengths = lengths, .causal = causal}}));
-    if (!causal) Expect("weights", probe["*weights"]);
+    if (!causal) Expect("weights", hook["*weights"]);
     forward.Backward({}, {});
     ExpectParameterGradients(fixture_, store, gradients);
     ExpectParity(Grad(query), fixture_["grad.query"], "grad.query");
@@ -187,8 +187,8 @@ void CheckSelfAttention(const std::string& name, const std::string& fields,
     Tape<float> tape;
     Forward<float> forward(tape, store, &gradients);
     forward.BeginStep();
-    HeldSites<float> probe("attention/weights", /*gradients=*/true);
-    if (composed) forward.set_probe(&probe);
+    HeldSites<float> hook("attention/weights", /*gradients=*/true);
+    if (composed) forward.set_hook(&hook);
     const Var<float> x = tape.Input(fixture["x"].shape, fixture.Floats("x"));
     const Var<float> y = layer(forward, x, layer.Prepare(forward, x, x),
                                {.mask = {.causal = true}});

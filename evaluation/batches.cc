@@ -15,7 +15,7 @@ void ForEachApart(Forward<T>& forward, int64_t count,
   // If there are fewer calls than threads, the threads share the products of
   // each call instead.
   if (pool == nullptr || pool->threads() == 1 || count < pool->threads() ||
-      forward.probe() != nullptr) {
+      forward.hook() != nullptr) {
     for (int64_t i = 0; i < count; ++i) work(forward, i);
     return;
   }

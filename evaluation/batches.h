@@ -37,7 +37,7 @@ auto ResultsApart(Forward<T>& forward, int64_t count, Work work) {
   std::vector<std::invoke_result_t<Work, Forward<T>&, int64_t>> results(
       static_cast<size_t>(count));
   Ranks* const ranks =
-      forward.probe() == nullptr ? InferenceRanks::Current() : nullptr;
+      forward.hook() == nullptr ? InferenceRanks::Current() : nullptr;
   const int64_t first = ranks == nullptr ? 0 : ranks->rank();
   const int64_t stride = ranks == nullptr ? 1 : ranks->size();
   {

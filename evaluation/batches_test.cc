@@ -99,12 +99,12 @@ class RanksOfBatchesTest : public BatchesTest {
 
   // Returns the examples of each batch, and the examples that this rank has
   // computed.
-  Share Collect(int64_t size, int64_t most, Probe<float>* watcher) const {
+  Share Collect(int64_t size, int64_t most, Hook<float>* watcher) const {
     Share share;
     std::mutex mutex;
     Tape<float> tape;
     Forward<float> forward(tape, parameters_, nullptr);
-    forward.set_probe(watcher);
+    forward.set_hook(watcher);
     ForEachBatch(
         forward, size, most,
         [&](Forward<float>&, absl::Span<const int64_t> examples) {
@@ -121,7 +121,7 @@ class RanksOfBatchesTest : public BatchesTest {
   }
 
   std::vector<Share> SharesOf(int ranks, int threads, int64_t size,
-                              Probe<float>* watcher = nullptr) const {
+                              Hook<float>* watcher = nullptr) const {
     std::vector<Share> shares(static_cast<size_t>(ranks));
     RunRanks(ranks, [&](Ranks& own) {
       WorkerPool pool(threads);
@@ -200,7 +200,7 @@ TEST_F(BatchesTest, WhoIsWatchedWorksAlone) {
   WorkerPool pool(2);
   const InferenceThreads help(pool);
   SiteRecorder<float> watcher({"*"});
-  forward_->set_probe(&watcher);
+  forward_->set_hook(&watcher);
   EXPECT_EQ(Takers(100).size(), 1);
 }
 

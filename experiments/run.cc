@@ -128,8 +128,8 @@ Run::Run(TrainedRun record, std::unique_ptr<Task> task)
   const SiteRequests requests = {config().intervene(), config().probe()};
   if (requests.empty()) return;
   configured_ =
-      std::make_unique<ConfiguredProbe<float>>(requests, config().seed());
-  forward_->set_probe(configured_->ForEvaluation(step()));
+      std::make_unique<ConfiguredHook<float>>(requests, config().seed());
+  forward_->set_hook(configured_->ForEvaluation(step()));
   FindMeans(config().seed(), task_->model(), *forward_, *configured_);
 }
 
@@ -151,14 +151,14 @@ absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,
 
 absl::StatusOr<Answered> Run::Answer(const Question& question,
                                      const AnswerOptions& options,
-                                     Probe<float>* probe) const {
-  std::optional<ScopedProbe<float>> watch;
-  if (probe != nullptr) watch.emplace(*forward_, probe);
+                                     Hook<float>* hook) const {
+  std::optional<ScopedHook<float>> watch;
+  if (hook != nullptr) watch.emplace(*forward_, hook);
   return task_->Answer(*forward_, question, options);
 }
 
 absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
-                                        Probe<float>* probe,
+                                        Hook<float>* hook,
                                         GradientSlab<float>* gradients) const {
   Model<float>& model = task_->model();
   const int64_t size = model.num_examples();
@@ -185,12 +185,12 @@ absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
   tape.set_training(pass.step.has_value());
   tape.set_random({config().seed(), pass.step.value_or(0), pass.examples});
   if (configured_ != nullptr) {
-    forward.set_probe(pass.step.has_value()
-                          ? configured_->ForUpdate(*pass.step)
-                          : configured_->ForEvaluation(step()));
+    forward.set_hook(pass.step.has_value()
+                         ? configured_->ForUpdate(*pass.step)
+                         : configured_->ForEvaluation(step()));
   }
-  std::optional<ScopedProbe<float>> watch;
-  if (probe != nullptr) watch.emplace(forward, probe);
+  std::optional<ScopedHook<float>> watch;
+  if (hook != nullptr) watch.emplace(forward, hook);
   std::vector<Var<float>> sums(terms.size());
   model.Loss(forward, pass.examples, denominators, absl::MakeSpan(sums));
   PassLosses losses;

@@ -95,21 +95,21 @@ class Run {
   // weights, so the weights must not change.
   regard::Forward<float>& forward() const { return *forward_; }
 
-  // Returns the prediction for one request. `probe`, which may be null, is a
+  // Returns the prediction for one request. `hook`, which may be null, is a
   // hook that observes all forward passes of the prediction. A generated text
   // takes one pass per token. Every error describes what is wrong with the
   // request.
   absl::StatusOr<Answered> Answer(const Question& question,
                                   const AnswerOptions& options = {},
-                                  Probe<float>* probe = nullptr) const;
+                                  Hook<float>* hook = nullptr) const;
 
   // Returns the losses of training examples, computed as one shard. They equal
-  // the trainer's losses of an optimizer step with one shard. `probe`, which
+  // the trainer's losses of an optimizer step with one shard. `hook`, which
   // may be null, is a hook that observes the pass. If `gradients` is not null,
   // it must belong to the model's parameters, and a backward pass follows.
   // Gradients at hook points require it. Requires RunOptions::data.
   absl::StatusOr<PassLosses> Forward(
-      const TrainingPass& pass, Probe<float>* probe = nullptr,
+      const TrainingPass& pass, Hook<float>* hook = nullptr,
       GradientSlab<float>* gradients = nullptr) const;
 
   // Traces a prediction for inspection, in a pass of forward(). The result must
@@ -123,7 +123,7 @@ class Run {
   std::unique_ptr<const TrainedRun> record_;
   std::unique_ptr<Task> task_;
   // Null if the config has neither interventions nor statistics of hook points.
-  std::unique_ptr<ConfiguredProbe<float>> configured_;
+  std::unique_ptr<ConfiguredHook<float>> configured_;
   std::unique_ptr<Tape<float>> tape_;
   std::unique_ptr<regard::Forward<float>> forward_;
 };

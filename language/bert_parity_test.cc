@@ -118,15 +118,15 @@ void CheckEncoderLayer(const std::string& name, const char* more = "") {
   const std::vector<int32_t> lengths = run.fixture().Integers("lengths");
   LayerInputs<float> inputs;
   inputs.mask.key_lengths = lengths;
-  HeldSites<float> probe("*/weights", /*gradients=*/true);
-  forward.set_probe(&probe);
+  HeldSites<float> hook("*/weights", /*gradients=*/true);
+  forward.set_hook(&hook);
   Var<float> heads;
   if (name == "bert_layer_head_mask") {
     heads = run.Input("head_mask");
-    probe.set_head_factors(heads);
+    hook.set_head_factors(heads);
   }
   run.Project(layer(forward, x, inputs), "y");
-  const Var<float> self = probe["self/attention/weights"];
+  const Var<float> self = hook["self/attention/weights"];
   ExpectParity(self.span(), run.fixture()["self"], "self");
   forward.Backward({}, {});
   run.CheckParameterGradients();
@@ -169,15 +169,15 @@ void CheckDecoderLayer(const std::string& name) {
   inputs.mask.causal = true;
   inputs.memory = layer.PrepareMemory(forward, memory);
   inputs.memory_mask.key_lengths = lengths;
-  HeldSites<float> probe("*/weights", /*gradients=*/true);
-  forward.set_probe(&probe);
+  HeldSites<float> hook("*/weights", /*gradients=*/true);
+  forward.set_hook(&hook);
   run.Project(layer(forward, x, inputs), "y");
   forward.Backward({}, {});
   run.CheckParameterGradients();
   run.CheckGradient(x, "x");
   run.CheckGradient(memory, "memory");
-  run.CheckGradient(probe["self/attention/weights"], "self");
-  run.CheckGradient(probe["cross/attention/weights"], "cross");
+  run.CheckGradient(hook["self/attention/weights"], "self");
+  run.CheckGradient(hook["cross/attention/weights"], "cross");
 
   // With a cache, the layer reads one position at a time. Relative offsets must
   // be the same as in the full pass.
@@ -232,12 +232,12 @@ TEST(BertParityTest, ModelAndItsMaps) {
   const std::vector<int32_t> ids = run.fixture().Integers("ids");
   const std::vector<int32_t> types = run.fixture().Integers("types");
   const std::vector<int32_t> lengths = run.fixture().Integers("lengths");
-  HeldSites<float> probe("*/weights", /*gradients=*/true);
-  forward.set_probe(&probe);
+  HeldSites<float> hook("*/weights", /*gradients=*/true);
+  forward.set_hook(&hook);
   const Var<float> hidden = bert(
       forward, {.size = 3, .ids = ids, .types = types, .lengths = lengths});
-  const Var<float> first = probe["bert/layers[0]/*"];
-  const Var<float> second = probe["bert/layers[1]/*"];
+  const Var<float> first = hook["bert/layers[0]/*"];
+  const Var<float> second = hook["bert/layers[1]/*"];
   run.Project(bert.Pool(forward, hidden), "pooled");
   run.Project(hidden, "hidden");
   ExpectParity(first.span(), run.fixture()["self.0"], "self.0");

@@ -116,15 +116,15 @@ TEST(BertTest, Gradients) {
   const int32_t lengths[] = {3, 2};
   CheckLayerGradients(
       small.run(), {{2}}, [&](Forward<double>& forward, auto inputs) {
-        HeldSites<double> probe("");
-        probe.set_head_factors(inputs[0]);
-        forward.set_probe(&probe);
+        HeldSites<double> hook("");
+        hook.set_head_factors(inputs[0]);
+        forward.set_hook(&hook);
         const Var<double> hidden = small.bert()(
             forward,
             {.size = 2, .ids = ids, .types = types, .lengths = lengths});
         const Var<double> pooled = small.bert().Pool(forward, hidden);
         const Var<double> logits = small.head().Logits(forward, pooled);
-        forward.set_probe(nullptr);
+        forward.set_hook(nullptr);
         return logits;
       });
 }

@@ -73,27 +73,27 @@ class GeneratorTest : public ::testing::Test {
   static std::vector<Hypothesis> ContinueAll(const LanguageModel& model,
                                              const std::vector<int32_t>& prompt,
                                              const GenerationOptions& options,
-                                             Probe<float>* probe = nullptr) {
+                                             Hook<float>* hook = nullptr) {
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
-    forward.set_probe(probe);
+    forward.set_hook(hook);
     return Generate(model, forward, {prompt}, options)[0];
   }
 
   static std::vector<int32_t> Continue(const LanguageModel& model,
                                        const std::vector<int32_t>& prompt,
                                        const GenerationOptions& options,
-                                       Probe<float>* probe = nullptr) {
-    return ContinueAll(model, prompt, options, probe)[0].ids;
+                                       Hook<float>* hook = nullptr) {
+    return ContinueAll(model, prompt, options, hook)[0].ids;
   }
 
   // Returns the logits after the last of `ids`, computed in one pass.
   static std::vector<float> LogitsAfter(const LanguageModel& model,
                                         absl::Span<const int32_t> ids,
-                                        Probe<float>* probe = nullptr) {
+                                        Hook<float>* hook = nullptr) {
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
-    forward.set_probe(probe);
+    forward.set_hook(hook);
     forward.BeginStep();
     const Var<float> logits = model.decoder().head().Logits(
         forward, model.decoder().Run(forward, {.sources = 1}, ids));
@@ -134,20 +134,19 @@ TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
     Spread(model);
     std::vector<int32_t> plain;
     for (const auto* interventions : {&none, &uniform}) {
-      ConfiguredProbe<float> configured({*interventions, no_statistics}, 0);
-      Probe<float>* const probe = configured.ForEvaluation(0);
-      EXPECT_EQ(probe != nullptr, interventions == &uniform);
+      ConfiguredHook<float> configured({*interventions, no_statistics}, 0);
+      Hook<float>* const hook = configured.ForEvaluation(0);
+      EXPECT_EQ(hook != nullptr, interventions == &uniform);
       std::vector<int32_t> text = {0, 3, 5};
       // The model reads at most 12 ids. When it has read 12 ids, it begins
       // again with the last 6 ids of the text.
-      const std::vector<int32_t> made =
-          Continue(model, text, Greedy(40), probe);
+      const std::vector<int32_t> made = Continue(model, text, Greedy(40), hook);
       ASSERT_EQ(made.size(), 40);
       size_t first = 0;
       for (const int32_t id : made) {
         if (text.size() - first > 12) first = text.size() - 6;
         const std::vector<float> logits =
-            LogitsAfter(model, absl::MakeConstSpan(text).subspan(first), probe);
+            LogitsAfter(model, absl::MakeConstSpan(text).subspan(first), hook);
         EXPECT_EQ(
             id, std::max_element(logits.begin(), logits.end()) - logits.begin())
             << mixer << " after " << text.size() << " ids";

@@ -100,43 +100,44 @@ const std::string& Forward<T>::SiteName(const char* name) const {
 }
 
 template <typename T>
-SiteWish Forward<T>::AskProbe(const char* name) const {
-  return probe_->Wish(SiteName(name));
+HookRequest Forward<T>::RequestFor(const char* name) const {
+  return hook_->Request(SiteName(name));
 }
 
 template <typename T>
 Var<T> Forward<T>::Visit(const char* name, Var<T> value, Var<T> input,
                          const std::optional<RowPlace>& place) const {
   const std::string& site = SiteName(name);
-  const SiteWish wish = probe_->Wish(site);
-  if (wish.replacement) {
-    REGARD_CHECK(!wish.input || input.has_value()) << site << " has no input";
+  const HookRequest request = hook_->Request(site);
+  if (request.replacement) {
+    REGARD_CHECK(!request.input || input.has_value())
+        << site << " has no input";
     const Var<T> replaced =
-        probe_->Replace(tape_, site, wish.input ? input : value);
+        hook_->Replace(tape_, site, request.input ? input : value);
     REGARD_CHECK(replaced.shape() == value.shape())
         << site << " " << value.shape() << " replaced by " << replaced.shape();
     value = replaced;
   }
-  if (wish.gradient) {
+  if (request.gradient) {
     if (!value.needs_grad()) value = tape_.Input(value.shape(), value.span());
     // The closure below is never destroyed, so it must not own memory.
     char* const copy =
         tape_.arena().template New<char>(static_cast<int64_t>(site.size()));
     std::copy(site.begin(), site.end(), copy);
     const absl::string_view kept(copy, site.size());
-    Probe<T>* const probe = probe_;
+    Hook<T>* const hook = hook_;
     tape_.Record("Probe", value,
-                 [=] { probe->OnGradient(std::string(kept), value); });
+                 [=] { hook->OnGradient(std::string(kept), value); });
   }
   if (tape_.in_backward()) return value;
-  if (wish.value) probe_->OnValue(site, value);
-  if (place.has_value() && wish.rows.any()) {
+  if (request.value) hook_->OnValue(site, value);
+  if (place.has_value() && request.rows.any()) {
     const Shape& shape = value.shape();
     const RowStatistics rows = RowStatistics::New(
-        tape_.arena(), wish.rows,
+        tape_.arena(), request.rows,
         shape.rank() == 4 ? shape : Shape({1, 1, value.rows()}));
     ReadRows(value, *place, rows);
-    probe_->OnRows(site, rows);
+    hook_->OnRows(site, rows);
   }
   return value;
 }

@@ -68,54 +68,55 @@ class Forward {
   void Backward(absl::Span<const Var<T>> scalars,
                 absl::Span<const double> seeds);
 
-  // Sets the probe of later passes. Not owned. Null, the initial value, means
+  // Sets the hook of later passes. Not owned. Null, the initial value, means
   // no probe.
-  void set_probe(Probe<T>* probe) { probe_ = probe; }
-  Probe<T>* probe() const { return probe_; }
+  void set_hook(Hook<T>* hook) { hook_ = hook; }
+  Hook<T>* hook() const { return hook_; }
 
-  // Returns the request of the probe for the hook point `name` in the tape's
+  // Returns the request of the hook for the hook point `name` in the tape's
   // scope.
-  SiteWish Wish(const char* name) const {
-    return probe_ == nullptr ? SiteWish() : AskProbe(name);
+  HookRequest Request(const char* name) const {
+    return hook_ == nullptr ? HookRequest() : RequestFor(name);
   }
   // Passes a value through the hook point `name`. Call it once in a pass for
   // each hook point, before the value is used. Returns `value`, or its
-  // replacement by the probe. `input` has the shape of `value`; see SiteWish.
+  // replacement by the probe. `input` has the shape of `value`; see
+  // HookRequest.
   Var<T> Site(const char* name, Var<T> value, Var<T> input = {}) const {
-    return probe_ == nullptr ? value : Visit(name, value, input, RowPlace());
+    return hook_ == nullptr ? value : Visit(name, value, input, RowPlace());
   }
   // Like Site(), for attention weights whose queries are not at the positions
   // of the first keys. `place` has the positions of the queries.
   Var<T> WeightsSite(const char* name, Var<T> weights,
                      const RowPlace& place) const {
-    return probe_ == nullptr ? weights : Visit(name, weights, {}, place);
+    return hook_ == nullptr ? weights : Visit(name, weights, {}, place);
   }
-  // Like Site(), for a value that a kernel does not store. If the probe reads
+  // Like Site(), for a value that a kernel does not store. If the hook reads
   // the value, calls compute() -> Var<T> without recording operations. If
   // `place` is set, also calls compute() for row statistics.
   template <typename F>
-  void SiteBeside(const char* name, F compute,
-                  const std::optional<RowPlace>& place = std::nullopt) const {
-    const SiteWish wish = Wish(name);
-    const bool reads_rows = place.has_value() && wish.rows.any();
-    if ((!wish.value && !reads_rows) || tape_.in_backward()) return;
+  void LazySite(const char* name, F compute,
+                const std::optional<RowPlace>& place = std::nullopt) const {
+    const HookRequest request = Request(name);
+    const bool reads_rows = place.has_value() && request.rows.any();
+    if ((!request.value && !reads_rows) || tape_.in_backward()) return;
     const bool recording = tape_.recording();
     tape_.set_recording(false);
     Visit(name, compute(), {}, place);
     tape_.set_recording(recording);
   }
 
-  // Returns row statistics for a kernel to fill, with the arrays that the probe
+  // Returns row statistics for a kernel to fill, with the arrays that the hook
   // requests. `name` is the hook point of the weights, which are not stored.
   // `rows` is [batch, heads, queries, ..]. Returns no arrays while a pass is
   // recomputed.
   RowStatistics NewRows(const char* name, const Shape& rows) const {
-    if (probe_ == nullptr || tape_.in_backward()) return {};
-    return RowStatistics::New(tape_.arena(), AskProbe(name).rows, rows);
+    if (hook_ == nullptr || tape_.in_backward()) return {};
+    return RowStatistics::New(tape_.arena(), RequestFor(name).rows, rows);
   }
   // Passes row statistics to the probe. A no-op if they are empty.
   void GiveRows(const char* name, const RowStatistics& rows) const {
-    if (rows.has_value()) probe_->OnRows(SiteName(name), rows);
+    if (rows.has_value()) hook_->OnRows(SiteName(name), rows);
   }
 
   Tape<T>& tape() const { return tape_; }
@@ -125,7 +126,7 @@ class Forward {
   // Returns the full name of `name` in the tape's scope. Valid until the next
   // call.
   const std::string& SiteName(const char* name) const;
-  SiteWish AskProbe(const char* name) const;
+  HookRequest RequestFor(const char* name) const;
   // Computes row statistics only if `place` is set.
   Var<T> Visit(const char* name, Var<T> value, Var<T> input,
                const std::optional<RowPlace>& place) const;
@@ -137,7 +138,7 @@ class Forward {
   GradientSlab<T>* gradients_;
   std::vector<Var<T>> leaves_;
   bool went_back_ = false;  // whether this step has called Backward()
-  Probe<T>* probe_ = nullptr;
+  Hook<T>* hook_ = nullptr;
   mutable std::string site_name_;  // a member to reuse its memory
   std::vector<std::unique_ptr<Companion>> companions_;
 };

@@ -62,7 +62,7 @@ SiteRecorder<T>::SiteRecorder(std::vector<std::string> values,
     : values_(std::move(values)), gradients_(std::move(gradients)) {}
 
 template <typename T>
-SiteWish SiteRecorder<T>::Wish(const std::string& site) {
+HookRequest SiteRecorder<T>::Request(const std::string& site) {
   return {.value = MatchesSite(values_, site),
           .gradient = MatchesSite(gradients_, site)};
 }

@@ -1,4 +1,4 @@
-// Probes, which read or replace values of a forward pass at hook points.
+// Hooks, which read or replace values of a forward pass at hook points.
 //
 // A hook point (site) is a value of a pass that a layer names, within the
 // scopes of the tape. For example, "encoder/layers[2]/self/attention/weights"
@@ -21,7 +21,7 @@
 //   distance_bias          bias of the scores from a position encoding
 //   readout, logits        input and output of an output head
 //
-// A probe reads values or gradients, or replaces values. If it only reads
+// A hook reads values or gradients, or replaces values. If it only reads
 // values, the pass stays bit-identical: values that fused kernels do not store
 // are computed separately. For gradients and replacements, the pass uses plain
 // operations instead of fused kernels. The results may differ in rounding.
@@ -43,8 +43,8 @@
 
 namespace regard {
 
-// The request of a probe for one hook point.
-struct SiteWish {
+// The request of a hook for one hook point.
+struct HookRequest {
   bool value = false;
   bool gradient = false;
   bool replacement = false;
@@ -52,11 +52,11 @@ struct SiteWish {
   // value. The input of "residual" is the term to which the branch is added.
   bool input = false;
   // Statistics of the rows of attention weights. See OnRows().
-  RowWish rows = {};
+  RowRequest rows = {};
 
-  // Whether the probe reads or replaces the value itself, not only its rows.
+  // Whether the hook reads or replaces the value itself, not only its rows.
   bool any() const { return value || gradient || replacement; }
-  // Whether the pass must use a stored value, because the probe reads its
+  // Whether the pass must use a stored value, because the hook reads its
   // gradient or replaces it.
   bool changes_path() const { return gradient || replacement; }
 };
@@ -64,13 +64,13 @@ struct SiteWish {
 // Reads or replaces values of passes on one tape. Called in the order of the
 // computation.
 template <typename T>
-class Probe {
+class Hook {
  public:
-  virtual ~Probe() = default;
+  virtual ~Hook() = default;
 
   // Returns the request for a hook point. `site` is a full name, such as
   // "encoder/layers[2]/self/attention/weights".
-  virtual SiteWish Wish(const std::string& site) = 0;
+  virtual HookRequest Request(const std::string& site) = 0;
 
   // Receives a requested value. Called once in a pass, even if layers are
   // recomputed. The Var is valid until the tape is rewound or runs backwards.
@@ -78,7 +78,7 @@ class Probe {
 
   // Receives the requested row statistics of attention weights, once in a pass.
   // They describe the weights with which the pass continues, and may include
-  // statistics that this probe did not request. Valid until the tape is rewound
+  // statistics that this hook did not request. Valid until the tape is rewound
   // or runs backwards.
   virtual void OnRows(const std::string& /*site*/,
                       const RowStatistics& /*rows*/) {}
@@ -110,11 +110,11 @@ std::string JoinSteps(absl::string_view site);
 // Copies the values or gradients at hook points that match a pattern.
 //
 //   SiteRecorder<float> recorder({"*attention/weights"});
-//   const ScopedProbe<float> watch(forward, &recorder);
+//   const ScopedHook<float> watch(forward, &recorder);
 //   ...                              // a pass that computes on `forward`
 //   for (const auto& seen : recorder.seen()) Show(seen.site, seen.value);
 template <typename T>
-class SiteRecorder : public Probe<T> {
+class SiteRecorder : public Hook<T> {
  public:
   struct Seen {
     std::string site;
@@ -126,7 +126,7 @@ class SiteRecorder : public Probe<T> {
   explicit SiteRecorder(std::vector<std::string> values,
                         std::vector<std::string> gradients = {});
 
-  SiteWish Wish(const std::string& site) override;
+  HookRequest Request(const std::string& site) override;
   void OnValue(const std::string& site, Var<T> value) override;
   void OnGradient(const std::string& site, Var<T> value) override;
 

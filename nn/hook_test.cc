@@ -37,8 +37,8 @@ class Layer {
   }
 
   // Runs a pass with x = (1, 2), so y = (3, 6) and z = 45.
-  Var<double> Run(Probe<double>* probe, bool recompute = false) {
-    forward_->set_probe(probe);
+  Var<double> Run(Hook<double>* hook, bool recompute = false) {
+    forward_->set_hook(hook);
     forward_->BeginStep();
     const NameScope<double> scope(tape_, "layer", 1);
     const Var<double> x = tape_.Input({2}, {1.0, 2.0});
@@ -67,9 +67,9 @@ class Layer {
   std::optional<Forward<double>> forward_;
 };
 
-class Replacer : public Probe<double> {
+class Replacer : public Hook<double> {
  public:
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     return {.replacement = site == "layer[1]/y"};
   }
   Var<double> Replace(Tape<double>&, const std::string&,
@@ -147,18 +147,18 @@ TEST(Probe, SeesAValueBesideThePassIfItReadsIt) {
   const Var<double> x = tape.Input({1}, {2});
   int runs = 0;
   const auto visit = [&] {
-    forward.SiteBeside("hidden", [&] {
+    forward.LazySite("hidden", [&] {
       ++runs;
       return x * 3.0;
     });
   };
   visit();
   SiteRecorder<double> other({"other"});
-  forward.set_probe(&other);
+  forward.set_hook(&other);
   visit();
   EXPECT_EQ(runs, 0);
   SiteRecorder<double> recorder({"hidden"});
-  forward.set_probe(&recorder);
+  forward.set_hook(&recorder);
   visit();
   EXPECT_EQ(runs, 1);
   EXPECT_THAT(recorder.Find("hidden")->value, ElementsAre(6));
@@ -166,19 +166,19 @@ TEST(Probe, SeesAValueBesideThePassIfItReadsIt) {
   EXPECT_TRUE(tape.recording());
 }
 
-TEST(ScopedProbe, WatchesBesideTheProbeThatIsThere) {
+TEST(ScopedHook, WatchesBesideTheHookThatIsThere) {
   Layer layer;
   SiteRecorder<double> recorder({"*"}, {"*/y"});
   Replacer replacer;
   {
-    const ScopedProbe<double> outer(layer.forward(), &replacer);
-    EXPECT_EQ(layer.forward().probe(), &replacer);
-    const ScopedProbe<double> inner(layer.forward(), &recorder);
-    const Var<double> z = layer.Run(layer.forward().probe());
+    const ScopedHook<double> outer(layer.forward(), &replacer);
+    EXPECT_EQ(layer.forward().hook(), &replacer);
+    const ScopedHook<double> inner(layer.forward(), &recorder);
+    const Var<double> z = layer.Run(layer.forward().hook());
     EXPECT_EQ(z.item(), 4 * 45);
     EXPECT_THAT(layer.Gradient(z), ElementsAre(4 * 6, 4 * 24));
   }
-  EXPECT_EQ(layer.forward().probe(), nullptr);
+  EXPECT_EQ(layer.forward().hook(), nullptr);
   EXPECT_THAT(recorder.Find("layer[1]/y")->value, ElementsAre(6, 12));
   EXPECT_THAT(recorder.Find("layer[1]/y")->gradient, ElementsAre(12, 24));
 }
@@ -186,25 +186,25 @@ TEST(ScopedProbe, WatchesBesideTheProbeThatIsThere) {
 // Replaces the value of a hook point by twice its input.
 class InputTaker : public Replacer {
  public:
-  SiteWish Wish(const std::string&) override {
+  HookRequest Request(const std::string&) override {
     return {.replacement = true, .input = true};
   }
 };
 
-TEST(ScopedProbe, AnInputTakesThePlaceOfWhatTheOuterProbeMakes) {
+TEST(ScopedHook, AnInputTakesThePlaceOfWhatTheOuterHookMakes) {
   Layer layer;
   Replacer replacer;
   InputTaker taker;
   Tape<double>& tape = layer.forward().tape();
-  const ScopedProbe<double> outer(layer.forward(), &replacer);
-  const ScopedProbe<double> inner(layer.forward(), &taker);
+  const ScopedHook<double> outer(layer.forward(), &replacer);
+  const ScopedHook<double> inner(layer.forward(), &taker);
   const NameScope<double> scope(tape, "layer", 1);
   const Var<double> y =
       layer.forward().Site("y", tape.Full({1}, 5), tape.Full({1}, 3));
   EXPECT_EQ(y.item(), 6);
 }
 
-TEST(ProbeDeathTest, AnInputIsOfASiteThatHasOne) {
+TEST(HookDeathTest, AnInputIsOfASiteThatHasOne) {
   Layer layer;
   InputTaker taker;
   EXPECT_DEATH(layer.Run(&taker), "has no input");
@@ -218,7 +218,7 @@ class WrongShape : public Replacer {
   }
 };
 
-TEST(ProbeDeathTest, AReplacementHasTheShapeOfTheValue) {
+TEST(HookDeathTest, AReplacementHasTheShapeOfTheValue) {
   Layer layer;
   WrongShape wrong;
   EXPECT_DEATH(layer.Run(&wrong), "layer\\[1\\]/y .*\\[2\\].*\\[3\\]");

@@ -76,7 +76,7 @@ void ReadRow(absl::Span<const T> weights, const RowPlace& place,
 
 }  // namespace
 
-void RowWish::Add(const RowWish& other) {
+void RowRequest::Add(const RowRequest& other) {
   entropy |= other.entropy;
   top |= other.top;
   first |= other.first;
@@ -87,10 +87,10 @@ void RowWish::Add(const RowWish& other) {
   }
 }
 
-RowStatistics RowStatistics::New(Arena& arena, const RowWish& wish,
+RowStatistics RowStatistics::New(Arena& arena, const RowRequest& request,
                                  const Shape& shape) {
   RowStatistics rows;
-  if (!wish.any()) return rows;
+  if (!request.any()) return rows;
   rows.batch = shape[0];
   rows.heads = shape[1];
   rows.queries = shape[2];
@@ -100,19 +100,19 @@ RowStatistics RowStatistics::New(Arena& arena, const RowWish& wish,
     return all;
   };
   rows.sum = zeros(1);
-  if (wish.entropy) rows.entropy = zeros(1);
-  if (wish.top) {
+  if (request.entropy) rows.entropy = zeros(1);
+  if (request.top) {
     rows.top = zeros(1);
     rows.top_key = arena.New<int32_t>(rows.size());
     std::fill_n(rows.top_key, rows.size(), -1);
     rows.max = zeros(1);
   }
-  if (wish.first) rows.first = zeros(1);
-  if (wish.windows.empty()) return rows;
-  const auto count = static_cast<int64_t>(wish.windows.size());
+  if (request.first) rows.first = zeros(1);
+  if (request.windows.empty()) return rows;
+  const auto count = static_cast<int64_t>(request.windows.size());
   auto* const widths = arena.New<int64_t>(count);
-  std::copy(wish.windows.begin(), wish.windows.end(), widths);
-  rows.widths = {widths, wish.windows.size()};
+  std::copy(request.windows.begin(), request.windows.end(), widths);
+  rows.widths = {widths, request.windows.size()};
   rows.windows = zeros(count);
   return rows;
 }

@@ -27,24 +27,24 @@
 
 namespace regard {
 
-// The statistics that a probe requests. `sum` is always included.
-struct RowWish {
+// The statistics that a hook requests. `sum` is always included.
+struct RowRequest {
   bool entropy = false;
   bool top = false;  // top, top_key and max
   bool first = false;
   std::vector<int64_t> windows = {};  // widths, each at least 1
 
   bool any() const { return entropy || top || first || !windows.empty(); }
-  void Add(const RowWish& other);
+  void Add(const RowRequest& other);
 };
 
 // The statistics of a call as arrays [batch, heads, queries]. Arrays that were
 // not requested are null. Trivially copyable. An arena owns the memory.
 struct RowStatistics {
-  // Allocates the arrays that `wish` requests, for `rows` [batch, heads,
+  // Allocates the arrays that `request` requests, for `rows` [batch, heads,
   // queries, ..]. Sets all rows to the statistics of a row whose keys are all
   // masked.
-  static RowStatistics New(Arena& arena, const RowWish& wish,
+  static RowStatistics New(Arena& arena, const RowRequest& request,
                            const Shape& rows);
 
   bool has_value() const { return sum != nullptr; }

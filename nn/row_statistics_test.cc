@@ -25,7 +25,7 @@ using ::testing::IsNan;
 
 constexpr double kLog2 = 0.6931471805599453;
 
-RowWish Everything() {
+RowRequest Everything() {
   return {.entropy = true, .top = true, .first = true, .windows = {1, 2}};
 }
 
@@ -122,29 +122,31 @@ TEST(RowStatisticsTest, OfNanAreNan) {
   EXPECT_EQ(rows.top_key[0], -1);
 }
 
-TEST(RowWishTest, AddsWhatIsMissing) {
-  RowWish wish = {.entropy = true, .windows = {4, 2}};
-  wish.Add({.first = true, .windows = {2, 3}});
-  EXPECT_TRUE(wish.entropy && wish.first && !wish.top);
-  EXPECT_THAT(wish.windows, ElementsAre(4, 2, 3));
-  EXPECT_FALSE(RowWish().any());
-  EXPECT_TRUE(RowWish({.windows = {1}}).any());
+TEST(RowRequestTest, AddsWhatIsMissing) {
+  RowRequest request = {.entropy = true, .windows = {4, 2}};
+  request.Add({.first = true, .windows = {2, 3}});
+  EXPECT_TRUE(request.entropy && request.first && !request.top);
+  EXPECT_THAT(request.windows, ElementsAre(4, 2, 3));
+  EXPECT_FALSE(RowRequest().any());
+  EXPECT_TRUE(RowRequest({.windows = {1}}).any());
 }
 
 // Requests only row statistics.
-class Reader : public Probe<double> {
+class Reader : public Hook<double> {
  public:
-  explicit Reader(RowWish wish) : wish_(std::move(wish)) {}
+  explicit Reader(RowRequest request) : request_(std::move(request)) {}
 
-  SiteWish Wish(const std::string&) override { return {.rows = wish_}; }
+  HookRequest Request(const std::string&) override {
+    return {.rows = request_};
+  }
   void OnValue(const std::string&, Var<double>) override {
     ADD_FAILURE() << "a value is read";
   }
   void OnRows(const std::string& site, const RowStatistics& rows) override {
     sites.push_back(site);
     sums.push_back(rows.sum[0]);
-    if (!wish_.windows.empty()) {
-      inside.push_back(rows.Window(wish_.windows[0])[0]);
+    if (!request_.windows.empty()) {
+      inside.push_back(rows.Window(request_.windows[0])[0]);
     }
   }
 
@@ -153,7 +155,7 @@ class Reader : public Probe<double> {
   std::vector<double> inside;
 
  private:
-  const RowWish wish_;
+  const RowRequest request_;
 };
 
 TEST(RowStatisticsTest, OfASiteGoToEachProbeThatWishesForThem) {
@@ -164,19 +166,19 @@ TEST(RowStatisticsTest, OfASiteGoToEachProbeThatWishesForThem) {
   Reader outer({.windows = {1}});
   Reader inner({.windows = {2}});
   Reader none({});
-  forward.set_probe(&outer);
-  const ScopedProbe<double> watch(forward, &inner);
-  const ScopedProbe<double> watch_nothing(forward, &none);
+  forward.set_hook(&outer);
+  const ScopedHook<double> watch(forward, &inner);
+  const ScopedHook<double> watch_nothing(forward, &none);
   const Var<double> weights = tape.Constant({1, 1, 1, 3}, {.5, .25, .125});
   forward.Site("weights", weights);
   forward.WeightsSite("weights", weights, {.offset = 2});
   // Without a RowPlace, a value that a kernel does not store must not be
   // computed for row statistics.
-  forward.SiteBeside("weights", [&] {
+  forward.LazySite("weights", [&] {
     ADD_FAILURE() << "it is computed";
     return weights;
   });
-  forward.SiteBeside(
+  forward.LazySite(
       "weights", [&] { return weights; }, RowPlace{.offset = 1});
   EXPECT_THAT(outer.inside, ElementsAre(.5, .125, .25));
   EXPECT_THAT(inner.inside, ElementsAre(.5, .375, .75));

@@ -7,15 +7,15 @@
 namespace regard {
 
 template <typename T>
-ScopedProbe<T>::ScopedProbe(Forward<T>& forward, Probe<T>* probe)
-    : forward_(forward), outer_(forward.probe()), inner_(probe) {
-  forward.set_probe(outer_ == nullptr ? inner_ : this);
+ScopedHook<T>::ScopedHook(Forward<T>& forward, Hook<T>* hook)
+    : forward_(forward), outer_(forward.hook()), inner_(hook) {
+  forward.set_hook(outer_ == nullptr ? inner_ : this);
 }
 
 template <typename T>
-SiteWish ScopedProbe<T>::Wish(const std::string& site) {
-  SiteWish a = outer_->Wish(site);
-  const SiteWish b = inner_->Wish(site);
+HookRequest ScopedHook<T>::Request(const std::string& site) {
+  HookRequest a = outer_->Request(site);
+  const HookRequest b = inner_->Request(site);
   a.rows.Add(b.rows);
   return {.value = a.value || b.value,
           .gradient = a.gradient || b.gradient,
@@ -25,39 +25,38 @@ SiteWish ScopedProbe<T>::Wish(const std::string& site) {
 }
 
 template <typename T>
-void ScopedProbe<T>::OnValue(const std::string& site, Var<T> value) {
-  for (Probe<T>* const probe : {outer_, inner_}) {
-    if (probe->Wish(site).value) probe->OnValue(site, value);
+void ScopedHook<T>::OnValue(const std::string& site, Var<T> value) {
+  for (Hook<T>* const hook : {outer_, inner_}) {
+    if (hook->Request(site).value) hook->OnValue(site, value);
   }
 }
 
 template <typename T>
-void ScopedProbe<T>::OnGradient(const std::string& site, Var<T> value) {
-  for (Probe<T>* const probe : {outer_, inner_}) {
-    if (probe->Wish(site).gradient) probe->OnGradient(site, value);
+void ScopedHook<T>::OnGradient(const std::string& site, Var<T> value) {
+  for (Hook<T>* const hook : {outer_, inner_}) {
+    if (hook->Request(site).gradient) hook->OnGradient(site, value);
   }
 }
 
 template <typename T>
-void ScopedProbe<T>::OnRows(const std::string& site,
-                            const RowStatistics& rows) {
-  for (Probe<T>* const probe : {outer_, inner_}) {
-    if (probe->Wish(site).rows.any()) probe->OnRows(site, rows);
+void ScopedHook<T>::OnRows(const std::string& site, const RowStatistics& rows) {
+  for (Hook<T>* const hook : {outer_, inner_}) {
+    if (hook->Request(site).rows.any()) hook->OnRows(site, rows);
   }
 }
 
 template <typename T>
-Var<T> ScopedProbe<T>::Replace(Tape<T>& tape, const std::string& site,
-                               Var<T> value) {
-  const SiteWish after = inner_->Wish(site);
-  // If the inner probe reads the input instead of the value, the outer probe's
+Var<T> ScopedHook<T>::Replace(Tape<T>& tape, const std::string& site,
+                              Var<T> value) {
+  const HookRequest after = inner_->Request(site);
+  // If the inner hook reads the input instead of the value, the outer hook's
   // replacement has no effect.
-  if (!after.input && outer_->Wish(site).replacement) {
+  if (!after.input && outer_->Request(site).replacement) {
     value = outer_->Replace(tape, site, value);
   }
   return after.replacement ? inner_->Replace(tape, site, value) : value;
 }
 
-REGARD_INSTANTIATE_CLASS(ScopedProbe);
+REGARD_INSTANTIATE_CLASS(ScopedHook);
 
 }  // namespace regard

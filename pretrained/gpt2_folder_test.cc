@@ -132,14 +132,14 @@ TEST_P(Gpt2ParityTest, HiddenStatesLogitsAndGradients) {
   GradientSlab<float> gradients(model().parameters());
   Forward<float> forward(tape, model().parameters(), &gradients);
   forward.BeginStep();
-  HeldSites<float> probe("*/residual");
-  forward.set_probe(&probe);
+  HeldSites<float> hook("*/residual");
+  forward.set_hook(&hook);
   const Var<float> readout = decoder().Run(forward, {.sources = rows}, ids);
   const int64_t layers = read_->folder.config.transformer().layers();
   for (int64_t i = 0; i + 1 < layers; ++i) {
     const std::string site =
         absl::StrCat("decoder/layers[", i, "]/feed_forward/residual");
-    ExpectParity(probe[site].span(), expected_[absl::StrCat("hidden.", i)],
+    ExpectParity(hook[site].span(), expected_[absl::StrCat("hidden.", i)],
                  site);
   }
   ExpectParity(readout.span(), expected_[absl::StrCat("hidden.", layers - 1)],

@@ -72,11 +72,11 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     DecoderState<double> state = model_.Begin(forward_, ids, lengths);
     values_ = MatrixOf(state[RecurrentDecoder<double>::kValues]);
     s_ = Hidden(state);
-    HeldSites<double> probe("*attention/weights");
-    forward_.set_probe(&probe);
+    HeldSites<double> hook("*attention/weights");
+    forward_.set_hook(&hook);
     model_->decoder->Advance(forward_, {kWord}, {}, &state);
-    forward_.set_probe(nullptr);
-    alignment_ = probe["*"];
+    forward_.set_hook(nullptr);
+    alignment_ = hook["*"];
     after_ = Hidden(state);
     y_ = MatrixOf(model_, "decoder.embedding.weight").row(kWord).transpose();
     // The weights are softmax_t(w_v . tanh(W_q s + W_k h_t)), and the context
@@ -197,12 +197,12 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
   DecoderState<double> state = model.Begin(forward, ids, lengths);
   std::vector<Var<double>> queries, weights, readouts;
   for (const int32_t word : {2, 4, 6, 7}) {
-    HeldSites<double> probe("*attention/weights");
-    forward.set_probe(&probe);
+    HeldSites<double> hook("*attention/weights");
+    forward.set_hook(&hook);
     const Var<double> step =
         model->decoder->Advance(forward, {word}, {}, &state);
     queries.push_back(state[RecurrentDecoder<double>::StateSlot(0, 0)]);
-    weights.push_back(probe["*"]);
+    weights.push_back(hook["*"]);
     readouts.push_back(step);
   }
   // Computes softmax(Q K^T) V.

@@ -76,11 +76,11 @@ class DecoderPositionsTest : public ::testing::Test {
   // Advances by one step, with one row per word. Returns the attention weights
   // of the step.
   Var<double> Step(const std::vector<int32_t>& words) {
-    HeldSites<double> probe("*attention/weights");
-    forward_.set_probe(&probe);
+    HeldSites<double> hook("*attention/weights");
+    forward_.set_hook(&hook);
     model_.decoder->Advance(forward_, words, {}, &*state_);
-    forward_.set_probe(nullptr);
-    return probe["*"];
+    forward_.set_hook(nullptr);
+    return hook["*"];
   }
 
   ParameterStore<double> store_;

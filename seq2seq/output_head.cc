@@ -21,11 +21,11 @@ Var<T> OutputHead<T>::Loss(Forward<T>& forward, Var<T> readout,
                            double label_smoothing) const {
   const CrossEntropyOptions options = {.label_smoothing = label_smoothing,
                                        .ignore_id = special_ids().pad};
-  if (forward.Wish("logits").changes_path()) {
+  if (forward.Request("logits").changes_path()) {
     return CrossEntropy(Logits(forward, readout), targets, options);
   }
   readout = forward.Site("readout", readout);
-  forward.SiteBeside("logits", [&] { return LogitsOf(forward, readout); });
+  forward.LazySite("logits", [&] { return LogitsOf(forward, readout); });
   return LossOf(forward, readout, targets, options);
 }
 

@@ -40,10 +40,10 @@ Var<T> TransformerHead<T>::Transform(Forward<T>& forward,
   const Var<T> hidden = Activate(activation_, (*transform_)(forward, readout));
   // A pass that reads the logits calls this function twice, so the scale of the
   // norm is not a hook point.
-  Probe<T>* const probe = forward.probe();
-  forward.set_probe(nullptr);
+  Hook<T>* const hook = forward.hook();
+  forward.set_hook(nullptr);
   const Var<T> normed = (*norm_)(forward, hidden);
-  forward.set_probe(probe);
+  forward.set_hook(hook);
   return normed;
 }
 

@@ -103,7 +103,7 @@ TranslationModel::Alignments TranslationModel::AlignmentsOf(
     const Batch batch = MakeBatch(encoded, examples, passes.tape().arena());
     SiteRecorder<float> recorder(sites);
     {
-      const ScopedProbe<float> watch(passes, &recorder);
+      const ScopedHook<float> watch(passes, &recorder);
       model.Run(passes, batch);
     }
     const std::vector<float> weights =

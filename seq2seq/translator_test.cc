@@ -94,14 +94,14 @@ class TestModel {
   // alignment.
   std::pair<Var<float>, Var<float>> Advance(Forward<float>& forward, int32_t id,
                                             DecoderState<float>* state) const {
-    HeldSites<float> probe("*attention/weights");
-    forward.set_probe(&probe);
+    HeldSites<float> hook("*attention/weights");
+    forward.set_hook(&hook);
     const Var<float> output = model_.decoder->Advance(
         forward, absl::MakeConstSpan(&id, 1), {}, state);
-    forward.set_probe(nullptr);
+    forward.set_hook(nullptr);
     return {LogSoftmax(model_.decoder->head().Logits(
                 forward, output.Reshape({1, output.cols()}))),
-            probe.names().empty() ? Var<float>() : probe["*"]};
+            hook.names().empty() ? Var<float>() : hook["*"]};
   }
 
  private:

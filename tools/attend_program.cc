@@ -239,7 +239,7 @@ absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
   Forward<double> forward(tape, parameters, nullptr);
   SiteRecorder<double> sites(
       {"attention/scores", "attention/weights", "attention/context"});
-  forward.set_probe(&sites);
+  forward.set_hook(&sites);
   forward.BeginStep();
   const auto constant = [&](const NumberArray& array) {
     return tape.Constant(Shape(array.shape), array.numbers);

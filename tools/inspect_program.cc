@@ -320,7 +320,7 @@ absl::StatusOr<SiteShapes> Sites(const Arguments& arguments, const Run& run,
   } else {
     REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
     SiteRecorder<float> recorder({"*"});
-    const ScopedProbe<float> watch(run.forward(), &recorder);
+    const ScopedHook<float> watch(run.forward(), &recorder);
     run.forward().BeginStep();
     asked.traced.pass(run.forward());
     for (const auto& seen : recorder.seen()) sites[seen.site] = seen.shape;

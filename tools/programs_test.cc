@@ -136,9 +136,9 @@ TEST(RunTest, ShowsAProbeThePassesThatAnswer) {
   EXPECT_EQ(recorder.seen().size(), 4);
 }
 
-class WithoutContext : public Probe<float> {
+class WithoutContext : public Hook<float> {
  public:
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     return {.replacement = MatchesSite("*decoder/attention/context", site)};
   }
   Var<float> Replace(Tape<float>& tape, const std::string&,
@@ -149,9 +149,9 @@ class WithoutContext : public Probe<float> {
 
 TEST(RunTest, LetsAProbeReachIntoThePassesThatAnswer) {
   const regard::Run run = regard::Run::Open(kRun, BuiltInPlugins()).value();
-  WithoutContext probe;
+  WithoutContext hook;
   const Question question = {.text = "she does not see the old hero ."};
-  EXPECT_NE(run.Answer(question, {}, &probe)->text, run.Answer(question)->text);
+  EXPECT_NE(run.Answer(question, {}, &hook)->text, run.Answer(question)->text);
 }
 
 TEST(RunTest, HasExamplesWithItsData) {

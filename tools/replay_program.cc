@@ -147,7 +147,7 @@ class Replay {
     for (int i = 0; i < run_.config.num_shards(); ++i) {
       recorders_.push_back(
           std::make_unique<SiteRecorder<float>>(arguments.sites));
-      probes_.push_back(std::make_unique<ConfiguredProbe<float>>(
+      hooks_.push_back(std::make_unique<ConfiguredHook<float>>(
           SiteRequests{no_interventions_, statistics_}, run_.config.seed()));
     }
   }
@@ -159,23 +159,23 @@ class Replay {
                     {.threads = arguments_.threads,
                      .omit_times = true,
                      .stop_signal = &stop,
-                     .probe = [this](int64_t step, int shard) {
-                       return ProbeOf(step, shard);
+                     .hook = [this](int64_t step, int shard) {
+                       return HookFor(step, shard);
                      }});
     REGARD_RETURN_IF_ERROR(trainer.Restore(begin_));
-    TrainingHooks hooks;
-    hooks.updated = [&](const StepProgress& update) {
+    TrainingCallbacks callbacks;
+    callbacks.updated = [&](const StepProgress& update) {
       if (arguments_.Watches(update.step - 1)) Keep(update.step);
       if (update.step == end_.step) stop = SIGINT;
     };
-    hooks.recorded = [this](const MetricsRecord& record) {
+    callbacks.recorded = [this](const MetricsRecord& record) {
       return CheckRecord(record);
     };
-    hooks.checkpointed = [this](const CheckpointContent& content) {
+    callbacks.checkpointed = [this](const CheckpointContent& content) {
       return content.step == end_.step ? CheckWeights(content)
                                        : absl::OkStatus();
     };
-    REGARD_RETURN_IF_ERROR(trainer.Run(std::move(hooks)).status());
+    REGARD_RETURN_IF_ERROR(trainer.Run(std::move(callbacks)).status());
     // If max_minutes ended the run, it has further records of its end.
     const bool ended_by_time = run_.config.training().max_minutes() > 0;
     if (!digest_.empty() && (next_ == records_.size() || ended_by_time)) {
@@ -255,17 +255,17 @@ class Replay {
     return absl::OkStatus();
   }
 
-  Probe<float>* ProbeOf(int64_t step, int shard) {
+  Hook<float>* HookFor(int64_t step, int shard) {
     if (!arguments_.Watches(step)) return nullptr;
     if (arguments_.arrays()) return recorders_[shard].get();
-    return probes_[shard]->ForUpdate(step);
+    return hooks_[shard]->ForUpdate(step);
   }
 
   // Stores the observed values of an optimizer step.
   void Keep(int64_t step) {
     StatisticSums sums;
-    for (size_t shard = 0; shard < probes_.size(); ++shard) {
-      probes_[shard]->TakeStatistics(&sums);
+    for (size_t shard = 0; shard < hooks_.size(); ++shard) {
+      hooks_[shard]->TakeStatistics(&sums);
       for (const auto& seen : recorders_[shard]->seen()) {
         const std::string of_shard =
             absl::StrCat("shard-", shard, "/", seen.site);
@@ -344,7 +344,7 @@ class Replay {
   google::protobuf::RepeatedPtrField<SiteStatistic> statistics_;
   // One hook of each kind per shard.
   std::vector<std::unique_ptr<SiteRecorder<float>>> recorders_;
-  std::vector<std::unique_ptr<ConfiguredProbe<float>>> probes_;
+  std::vector<std::unique_ptr<ConfiguredHook<float>>> hooks_;
   Checkpoint begin_;
   Checkpoint end_;
   // Records of the run between its two checkpoints.

@@ -91,7 +91,7 @@ TEST(VisionTransformerTest, TokensAreTheClassTokenAndThePatches) {
   EXPECT_EQ(model.first_patch(), 1);
   Forward<float>& forward = run.Begin();
   SiteRecorder<float> recorder({"*/weights"});
-  forward.set_probe(&recorder);
+  forward.set_hook(&recorder);
   const Var<float> y = model(forward, run.Input({3, 1, 4, 6}));
   EXPECT_EQ(y.shape(), Shape({3, 7, 6}));
   ASSERT_EQ(recorder.seen().size(), 2);

@@ -365,11 +365,11 @@ void BitsDependOnNothingAroundOrLater(const CheckedMixer& mixer,
 
 // Reads the values of all hook points. Optionally replaces each value by
 // itself.
-class Hooks : public Probe<double> {
+class Hooks : public Hook<double> {
  public:
   explicit Hooks(bool replaces) : replaces_(replaces) {}
 
-  SiteWish Wish(const std::string&) override {
+  HookRequest Request(const std::string&) override {
     return {.value = true, .replacement = replaces_};
   }
   void OnValue(const std::string& site, Var<double> value) override {
@@ -402,7 +402,7 @@ void HooksSeeTheMatrix(const CheckedMixer& mixer, Expectations& expect) {
     };
     const TestArray plain = whole();
     Hooks hooks(replaces);
-    tested.forward().set_probe(&hooks);
+    tested.forward().set_hook(&hooks);
     expect.Near(whole(), plain, replaces ? kForms : 0, "with hooks");
     const TestArray* const weights = hooks.Find("attention/weights");
     const TestArray* const values = hooks.Find("attention/values");

@@ -1,4 +1,4 @@
-// Collects the attention maps of a pass from the hook points that a probe has
+// Collects the attention maps of a pass from the hook points that a hook has
 // read.
 //
 //   const std::vector<AttentionMap<float>> maps =
@@ -64,7 +64,7 @@ template <typename T, typename F>
 std::vector<AttentionMap<T>> MapsOf(Forward<T>& forward,
                                     std::vector<std::string> patterns, F pass) {
   SiteRecorder<T> recorder(std::move(patterns));
-  const ScopedProbe<T> watch(forward, &recorder);
+  const ScopedHook<T> watch(forward, &recorder);
   pass();
   return AttentionMaps(recorder);
 }

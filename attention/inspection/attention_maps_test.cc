@@ -65,7 +65,7 @@ TEST(AttentionMapsTest, AreNamedByLayerAndKindAndJoinSteps) {
   // 0.
   EXPECT_THAT(maps[1].weights, ElementsAre(1, 1, 2, 2, 1, 1, 0, 0));
   EXPECT_THAT(maps[1].gradients, IsEmpty());
-  EXPECT_EQ(forward.probe(), nullptr);
+  EXPECT_EQ(forward.hook(), nullptr);
 }
 
 TEST(AttentionMapsTest, AreOfScoresIfAsked) {
@@ -75,7 +75,7 @@ TEST(AttentionMapsTest, AreOfScoresIfAsked) {
   Forward<float> forward(tape, none, nullptr);
   forward.BeginStep();
   SiteRecorder<float> recorder({"*"});
-  forward.set_probe(&recorder);
+  forward.set_hook(&recorder);
   for (const char* scope : {"decoder", "reader"}) {
     const NameScope<float> outer(tape, scope);
     const NameScope<float> attention(tape, "attention");

@@ -263,7 +263,7 @@ TEST_P(ExplanationTest, WeightsAreTheSoftmaxOfTheScores) {
 
 // Keeps all sources and the scales of norms at their values in `pass`, but sets
 // one source at one position to zero.
-class Without : public Probe<double> {
+class Without : public Hook<double> {
  public:
   Without(const SiteRecorder<double>& pass, const ResidualSource& source,
           int64_t position)
@@ -275,7 +275,7 @@ class Without : public Probe<double> {
     output_ += "/attention_output";
   }
 
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     return {.replacement = site == source_.site ||
                            (site != output_ && MatchesSite(held_, site))};
   }
@@ -315,7 +315,7 @@ TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
   SiteRecorder<double> pass({"*"});
   {
     forward.BeginStep();
-    const ScopedProbe<double> watch(forward, &pass);
+    const ScopedHook<double> watch(forward, &pass);
     traced.pass(forward);
   }
   std::string scores = explanation->site;
@@ -328,8 +328,8 @@ TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
       Without without(pass, *of.source, of_key ? kKey : kQuery);
       SiteRecorder<double> rest({scores});
       forward.BeginStep();
-      const ScopedProbe<double> hold(forward, &without);
-      const ScopedProbe<double> watch(forward, &rest);
+      const ScopedHook<double> hold(forward, &without);
+      const ScopedHook<double> watch(forward, &rest);
       traced.pass(forward);
       EXPECT_NEAR(
           pass.Find(scores)->value[index] - rest.Find(scores)->value[index],

@@ -74,14 +74,14 @@ struct Reading {
 };
 
 template <typename T>
-class ScoreReader : public Probe<T> {
+class ScoreReader : public Hook<T> {
  public:
   explicit ScoreReader(const Target<T>& target) : target_(target) {}
 
   Reading Read(Forward<T>& forward, const Traced<T>& traced) {
     reading_ = {};
     forward.BeginStep();
-    const ScopedProbe<T> watch(forward, this);
+    const ScopedHook<T> watch(forward, this);
     traced.pass(forward);
     const Var<T> score = Slice(scores_.Reshape({scores_.size()}), /*axis=*/0,
                                target_.Index(target_.key), 1);
@@ -92,7 +92,7 @@ class ScoreReader : public Probe<T> {
     return reading_;
   }
 
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     const bool read = IsOfTarget(site, "scores") ||
                       IsOfTarget(site, "queries") || IsOfTarget(site, "keys");
     return {.value = read, .gradient = read};
@@ -379,7 +379,7 @@ absl::StatusOr<ScoreExplanation> Explain(Forward<T>& forward,
   SiteRecorder<T> pass(std::move(sites));
   forward.BeginStep();
   {
-    const ScopedProbe<T> watch(forward, &pass);
+    const ScopedHook<T> watch(forward, &pass);
     traced.pass(forward);
   }
   REGARD_RETURN_IF_ERROR(CheckVisitedOnce(pass));
@@ -403,7 +403,7 @@ absl::StatusOr<ScoreExplanation> Explain(Forward<T>& forward,
       forward, traced, pass.seen().first(target.before)));
   ScoreReader<T> reader(target);
   const Reading full = reader.Read(forward, traced);
-  const ScopedProbe<T> hold(forward, &one_source);
+  const ScopedHook<T> hold(forward, &one_source);
   const Reading none = reader.Read(forward, traced);
   std::vector<Reading> readings;
   bool reaches_query = false;

@@ -28,7 +28,7 @@ template <typename T>
 Var<T> Run(Forward<T>& forward, const Traced<T>& traced, int64_t chosen,
            SiteRecorder<T>* recorder) {
   forward.BeginStep();
-  const ScopedProbe<T> watch(forward, recorder);
+  const ScopedHook<T> watch(forward, recorder);
   const Var<T> outputs = traced.pass(forward);
   if (!outputs.has_value()) return outputs;
   const Var<T> scalar = ChosenOutput(outputs, chosen);
@@ -157,12 +157,12 @@ template <typename T>
 LensLayer LookThrough(const LogitLens<T>& lens, Forward<T>& forward,
                       const typename SiteRecorder<T>::Seen& seen,
                       size_t most_choices) {
-  Probe<T>* const probe = forward.probe();
-  forward.set_probe(nullptr);
+  Hook<T>* const hook = forward.hook();
+  forward.set_hook(nullptr);
   forward.BeginStep();
   const Var<T> rows = lens.log_probabilities(
       forward, forward.tape().Constant(seen.shape, seen.value));
-  forward.set_probe(probe);
+  forward.set_hook(hook);
   REGARD_CHECK_EQ(rows.rows(), static_cast<int64_t>(lens.rows.size()));
   LensLayer layer = {seen.site, {}};
   for (int64_t row = 0; row < rows.rows(); ++row) {

@@ -87,7 +87,7 @@ struct InspectOptions {
 
 // Runs one pass for the chosen output. If outputs are successive, runs one more
 // pass for each output. `forward` does not need gradients of parameters. The
-// probe of `forward` stays active.
+// hook of `forward` stays active.
 template <typename T>
 Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
                       const InspectOptions& options);

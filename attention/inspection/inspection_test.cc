@@ -227,18 +227,18 @@ TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
                           "are below 0"));
 }
 
-// The passes of the lens are not part of a prediction, so a probe must not see
+// The passes of the lens are not part of a prediction, so a hook must not see
 // them.
-TEST_F(InspectTest, AProbeDoesNotSeeWhatEachLayerWouldAnswer) {
+TEST_F(InspectTest, AHookDoesNotSeeWhatEachLayerWouldAnswer) {
   SiteRecorder<double> recorder({"logits", "decoder/embedded"});
-  forward_.set_probe(&recorder);
+  forward_.set_hook(&recorder);
   Traced<double> traced = Toy(kInputs);
   traced.lens.log_probabilities = [](Forward<double>& forward,
                                      Var<double> residual) {
     return forward.Site("logits", LogSoftmax(residual));
   };
   EXPECT_EQ(Inspect(forward_, traced, {}).lens.size(), 1u);
-  EXPECT_EQ(forward_.probe(), &recorder);
+  EXPECT_EQ(forward_.hook(), &recorder);
   EXPECT_EQ(recorder.Find("logits"), nullptr);
   EXPECT_NE(recorder.Find("decoder/embedded"), nullptr);
 }

@@ -32,12 +32,12 @@ int64_t PositionsOf(const Shape& shape) {
   return shape.rank() < 2 ? 1 : shape[shape.rank() - 2];
 }
 
-// A probe that replaces one position of the chosen hook points by the values of
+// A hook that replaces one position of the chosen hook points by the values of
 // another pass. All hook points that match the patterns are marked as replaced,
 // even if their values do not change, so that all passes use the same
 // operations.
 template <typename T>
-class Patcher : public Probe<T> {
+class Patcher : public Hook<T> {
  public:
   explicit Patcher(std::vector<std::string> patterns)
       : patterns_(std::move(patterns)) {}
@@ -47,7 +47,7 @@ class Patcher : public Probe<T> {
     position_ = position;
   }
 
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     return {.replacement = MatchesSite(patterns_, site)};
   }
 
@@ -78,9 +78,9 @@ class Patcher : public Probe<T> {
 
 template <typename T>
 double ValueOf(Forward<T>& forward, const Traced<T>& traced, int64_t chosen,
-               Probe<T>* probe) {
+               Hook<T>* hook) {
   forward.BeginStep();
-  const ScopedProbe<T> watch(forward, probe);
+  const ScopedHook<T> watch(forward, hook);
   return static_cast<double>(ChosenOutput(traced.pass(forward), chosen).item());
 }
 

@@ -35,11 +35,11 @@ std::string OutputOf(absl::string_view context) {
   return absl::StrCat(context, kOutput);
 }
 
-// A probe that sets all heads except one to zero in each context and records
+// A hook that sets all heads except one to zero in each context and records
 // the resulting attention outputs. The pass continues with the original
 // outputs.
 template <typename T>
-class OneHead : public Probe<T> {
+class OneHead : public Hook<T> {
  public:
   explicit OneHead(const std::map<std::string, const Seen<T>*>& outputs)
       : outputs_(outputs) {}
@@ -52,7 +52,7 @@ class OneHead : public Probe<T> {
     return read_.at(output);
   }
 
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     return {.replacement = outputs_.contains(
                 absl::EndsWith(site, kContext) ? OutputOf(site) : site)};
   }
@@ -157,7 +157,7 @@ ResidualSources<T> FindResidualSources(
   const auto read_with = [&](int64_t head) {
     one_head.Choose(head);
     forward.BeginStep();
-    const ScopedProbe<T> watch(forward, &one_head);
+    const ScopedHook<T> watch(forward, &one_head);
     traced.pass(forward);
   };
   std::map<std::string, std::vector<std::vector<T>>> of_heads;

@@ -63,7 +63,7 @@ ResidualSources<T> FindResidualSources(
 // Replaces the values of a pass by the held values, plus the value of at most
 // one source.
 template <typename T>
-class OneSource : public Probe<T> {
+class OneSource : public Hook<T> {
  public:
   explicit OneSource(ResidualSources<T> sources)
       : sources_(std::move(sources)) {}
@@ -72,7 +72,7 @@ class OneSource : public Probe<T> {
   // Selects a part of sources(). Null selects no source.
   void Choose(const typename ResidualSources<T>::Part* part) { part_ = part; }
 
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     return {.replacement = sources_.held.contains(site)};
   }
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;

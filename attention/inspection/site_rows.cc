@@ -36,7 +36,7 @@ double SiteRows::Mean(const std::vector<double>& values, int64_t head) const {
 }
 
 template <typename T>
-SiteWish RowRecorder<T>::Wish(const std::string& site) {
+HookRequest RowRecorder<T>::Request(const std::string& site) {
   if (!MatchesSite(kAllMaps, site)) return {};
   return {
       .rows = {

@@ -38,13 +38,13 @@ struct SiteRows {
 
 // Reads the row statistics of all attention weights in a pass.
 template <typename T>
-class RowRecorder : public Probe<T> {
+class RowRecorder : public Hook<T> {
  public:
   // SiteRows::window sums the weights of the last `window` >= 1 keys, up to the
   // query's own position.
   explicit RowRecorder(int64_t window) : window_(window) {}
 
-  SiteWish Wish(const std::string& site) override;
+  HookRequest Request(const std::string& site) override;
   void OnRows(const std::string& site, const RowStatistics& rows) override;
 
   // Statistics in the order of the pass.
@@ -60,7 +60,7 @@ class RowRecorder : public Probe<T> {
 template <typename T, typename F>
 std::vector<SiteRows> SiteRowsOf(Forward<T>& forward, int64_t window, F pass) {
   RowRecorder<T> recorder(window);
-  const ScopedProbe<T> watch(forward, &recorder);
+  const ScopedHook<T> watch(forward, &recorder);
   pass();
   return recorder.seen();
 }

@@ -35,7 +35,7 @@ constexpr int64_t kHeads = 4;
 constexpr int64_t kKeyHeads = 2;
 constexpr int64_t kWidth = 3;
 
-RowWish Everything() {
+RowRequest Everything() {
   return {.entropy = true, .top = true, .first = true, .windows = {1, 70, 300}};
 }
 

@@ -83,7 +83,7 @@ TEST(PositionEmbeddingTest, BothTermsAreHookPoints) {
     const PositionEmbedding<double> positions = Make<double>(config, 3, run);
     Forward<double>& forward = run.Begin();
     SiteRecorder<double> recorder({"*"});
-    forward.set_probe(&recorder);
+    forward.set_hook(&recorder);
     const Var<double> x = run.Input({2, 4, 3});
     std::vector<double> sum = ValuesOf(positions(forward, x, 5));
     const auto* const tokens = recorder.Find("token_embedding");

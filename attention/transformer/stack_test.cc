@@ -258,7 +258,7 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
   const Var<double> memory = in.size() > 1 ? in[1] : Var<double>();
   const Var<double> plain = stack.Compute(forward, in[0], memory);
   SiteRecorder<double> recorder({"*"});
-  forward.set_probe(&recorder);
+  forward.set_hook(&recorder);
   const Var<double> y = stack.Compute(forward, in[0], memory);
   EXPECT_EQ(ValuesOf(y), ValuesOf(plain));
   const int64_t heads = stack.config().attention().heads();
@@ -311,7 +311,7 @@ TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
     Forward<float>& forward = stack.run().Begin();
     const Var<float> x = stack.run().Input({3, 4, 4});
     SiteRecorder<float> recorder({"*"});
-    forward.set_probe(&recorder);
+    forward.set_hook(&recorder);
     const Var<float> y = stack.stack()(forward, x, {.mask = {.causal = true}});
     for (const auto& seen : recorder.seen()) {
       EXPECT_EQ(seen.site.find("cross"), std::string::npos) << seen.site;
@@ -339,7 +339,7 @@ TEST(StackMemoryTest, TheInputInPlaceOfCrossAttentionIsAsWithoutAMemory) {
   *intervene.Add() =
       Parse<Intervention>("site: '*/cross/residual' replace { input {} }");
   const google::protobuf::RepeatedPtrField<SiteStatistic> none;
-  ConfiguredProbe<float> probe({intervene, none}, /*seed=*/0);
+  ConfiguredHook<float> hook({intervene, none}, /*seed=*/0);
   for (const char* more : {"", "norm_order: POST", "recompute: true",
                            "dropout: 0.2 drop_path: 0.3"}) {
     StackRun<float> stack(
@@ -350,7 +350,7 @@ TEST(StackMemoryTest, TheInputInPlaceOfCrossAttentionIsAsWithoutAMemory) {
       Forward<float>& forward = stack.run().Begin();
       const Var<float> x = stack.run().Input({3, 4, 4});
       const Var<float> memory = stack.run().Input({3, 6, 5});
-      forward.set_probe(attends ? probe.ForUpdate(0) : nullptr);
+      forward.set_hook(attends ? hook.ForUpdate(0) : nullptr);
       std::vector<PreparedSource<float>> memories;
       for (int64_t i = 0; attends && i < 2; ++i) {
         memories.push_back(stack.stack().PrepareMemory(forward, i, memory));

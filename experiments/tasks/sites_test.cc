@@ -131,14 +131,14 @@ const Kind kKinds[] = {
 };
 
 // Requests one operation at each hook point that matches a pattern.
-class Wisher : public Probe<float> {
+class Requester : public Hook<float> {
  public:
   enum Wants { kValue, kGradient, kSame, kZeros };
 
-  Wisher(std::string pattern, Wants wants)
+  Requester(std::string pattern, Wants wants)
       : pattern_(std::move(pattern)), wants_(wants) {}
 
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     if (!MatchesSite(pattern_, site)) return {};
     return {.value = wants_ == kValue,
             .gradient = wants_ == kGradient,
@@ -160,9 +160,9 @@ class Wisher : public Probe<float> {
 };
 
 // Compares row statistics with the weights of the same pass.
-class RowChecker : public Probe<float> {
+class RowChecker : public Hook<float> {
  public:
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     if (!MatchesSite("*/weights", site)) return {};
     return {.value = true,
             .rows = {.entropy = true, .top = true, .first = true}};
@@ -247,8 +247,8 @@ class SitesTest : public ::testing::TestWithParam<Kind> {
 
   Model<float>& model() { return task_->model(); }
 
-  Result Run(Probe<float>* probe, bool training = false) {
-    forward_->set_probe(probe);
+  Result Run(Hook<float>* hook, bool training = false) {
+    forward_->set_hook(hook);
     forward_->BeginStep();
     const std::vector<int64_t> examples = {0, 1, 2};
     tape_.set_training(training);
@@ -276,7 +276,7 @@ INSTANTIATE_TEST_SUITE_P(EveryKind, SitesTest, ::testing::ValuesIn(kKinds),
                          [](const auto& kind) { return kind.param.name; });
 
 TEST_P(SitesTest, AreReadWithoutEffectAndReplacedWithOne) {
-  Wisher all("*", Wisher::kValue);
+  Requester all("*", Requester::kValue);
   for (const bool training : {true, false}) {
     all.sites.clear();
     const Result plain = Run(nullptr, training);
@@ -294,9 +294,9 @@ TEST_P(SitesTest, AreReadWithoutEffectAndReplacedWithOne) {
   }
   int without_effect = 0;
   for (const std::string& site : names) {
-    Wisher composed(site, Wisher::kGradient);
+    Requester composed(site, Requester::kGradient);
     const Result before = Run(&composed);
-    Wisher same(site, Wisher::kSame);
+    Requester same(site, Requester::kSame);
     const Result copied = Run(&same);
     EXPECT_EQ(copied.losses, before.losses) << site << " replaced by itself";
     // A tolerance, because the gradient of a value that several operations use
@@ -306,7 +306,7 @@ TEST_P(SitesTest, AreReadWithoutEffectAndReplacedWithOne) {
       ASSERT_NEAR(copied.gradients[i], want, 1e-5F * (1 + std::abs(want)))
           << site << " replaced by itself: gradient " << i;
     }
-    Wisher zeros(site, Wisher::kZeros);
+    Requester zeros(site, Requester::kZeros);
     const bool changes = Run(&zeros).losses != before.losses;
     const auto& listed = GetParam().without_effect;
     const bool expected = std::none_of(

@@ -106,21 +106,21 @@ class EventLogTest : public ::testing::Test {
     auto events =
         EventLog::Open(options, trainer.total_steps(), config, *task, metrics);
     ASSERT_THAT(events, IsOk());
-    TrainingHooks hooks;
-    hooks.updated = [&](const auto& update) { progress.Update(update); };
-    hooks.recorded = [&](const auto& record) {
+    TrainingCallbacks callbacks;
+    callbacks.updated = [&](const auto& update) { progress.Update(update); };
+    callbacks.recorded = [&](const auto& record) {
       EXPECT_THAT(log->Append(MetricsLine(record)), IsOk());
       return events->Recorded(record);
     };
-    hooks.evaluated = [&](const auto& evaluated) {
+    callbacks.evaluated = [&](const auto& evaluated) {
       return events->Evaluated(evaluated);
     };
-    hooks.checkpointed = [&](const auto& content) {
+    callbacks.checkpointed = [&](const auto& content) {
       return SaveCheckpoint(folder_, content,
                             config.training().keep_checkpoints(),
                             SystemFiles());
     };
-    const auto stopped_by = trainer.Run(hooks);
+    const auto stopped_by = trainer.Run(callbacks);
     ASSERT_TRUE(stopped_by.ok()) << stopped_by.status();
     if (*stopped_by == 0) {
       ASSERT_THAT(events->End(/*success=*/true, trainer.step()), IsOk());

@@ -107,10 +107,10 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
   state_.set_gradient_norm(0);
   ClearSums();
   const SiteRequests requests = {config.intervene(), config.probe()};
-  const int probes = requests.empty() ? 0 : config.num_shards();
-  for (int i = 0; i < probes; ++i) {
-    probes_.push_back(
-        std::make_unique<ConfiguredProbe<float>>(requests, config.seed()));
+  const int hooks = requests.empty() ? 0 : config.num_shards();
+  for (int i = 0; i < hooks; ++i) {
+    hooks_.push_back(
+        std::make_unique<ConfiguredHook<float>>(requests, config.seed()));
   }
   for (int i = 0; i < reducer_.num_workers(); ++i) {
     workers_.push_back(std::make_unique<Worker>(model_.parameters(),
@@ -169,13 +169,13 @@ void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
   worker.forward.BeginStep();
   worker.tape.set_training(true);
   worker.tape.set_random({config_.seed(), step(), examples});
-  if (!probes_.empty()) {
-    worker.forward.set_probe(probes_[shard]->ForUpdate(step()));
+  if (!hooks_.empty()) {
+    worker.forward.set_hook(hooks_[shard]->ForUpdate(step()));
   }
-  Probe<float>* const probe =
-      options_.probe ? options_.probe(step(), shard) : nullptr;
-  std::optional<ScopedProbe<float>> scoped;
-  if (probe != nullptr) scoped.emplace(worker.forward, probe);
+  Hook<float>* const hook =
+      options_.hook ? options_.hook(step(), shard) : nullptr;
+  std::optional<ScopedHook<float>> scoped;
+  if (hook != nullptr) scoped.emplace(worker.forward, hook);
   if (examples.empty()) {
     std::fill(sums.begin(), sums.end(), 0.0);
     worker.forward.Backward({}, {});
@@ -216,13 +216,13 @@ absl::Status Trainer::ExplainFault(
 
 void Trainer::GatherFromRanks() {
   if (options_.ranks == nullptr) {
-    for (const auto& probe : probes_) probe->TakeStatistics(&statistics_);
+    for (const auto& hook : hooks_) hook->TakeStatistics(&statistics_);
     return;
   }
   GatherShards(*options_.ranks, reducer_.num_shards(),
                absl::MakeSpan(shard_sums_));
-  if (!probes_.empty()) {
-    regard::TakeStatistics(probes_, *options_.ranks, &statistics_);
+  if (!hooks_.empty()) {
+    regard::TakeStatistics(hooks_, *options_.ranks, &statistics_);
   }
 }
 
@@ -274,12 +274,12 @@ absl::Status Trainer::Update() {
   records_of_step_ = 0;
   state_.set_learning_rate(learning_rate);
   state_.set_gradient_norm(gradient_norm);
-  hooks_.updated({.step = step(),
-                  .loss = Ratio(loss, work),
-                  .work = work,
-                  .work_unit = model_.work_unit(),
-                  .learning_rate = learning_rate,
-                  .gradient_norm = gradient_norm});
+  callbacks_.updated({.step = step(),
+                      .loss = Ratio(loss, work),
+                      .work = work,
+                      .work_unit = model_.work_unit(),
+                      .learning_rate = learning_rate,
+                      .gradient_norm = gradient_norm});
   return absl::OkStatus();
 }
 
@@ -293,7 +293,7 @@ absl::Status Trainer::Log(std::map<std::string, double> metrics) {
     record.seconds = absl::ToDoubleSeconds(Now() - start_);
   }
   ++records_of_step_;
-  return hooks_.recorded(record);
+  return callbacks_.recorded(record);
 }
 
 void Trainer::ClearSums() {
@@ -330,9 +330,9 @@ std::map<std::string, double> Trainer::TakeStatistics() {
   return metrics;
 }
 
-void Trainer::SetProbe(Forward<float>& forward) const {
-  if (!probes_.empty()) {
-    forward.set_probe(probes_[0]->ForEvaluation(step()));
+void Trainer::SetHook(Forward<float>& forward) const {
+  if (!hooks_.empty()) {
+    forward.set_hook(hooks_[0]->ForEvaluation(step()));
   }
 }
 
@@ -350,7 +350,7 @@ absl::Status Trainer::Evaluate(bool final) {
   const InferenceThreads help(pool_);
   Tape<float> tape;
   Forward<float> forward(tape, model_.parameters(), nullptr);
-  SetProbe(forward);
+  SetHook(forward);
   // The last step must have one record. If the training split is evaluated, the
   // result replaces the mean of the loss since the last record.
   Evaluation evaluation;
@@ -379,13 +379,13 @@ absl::Status Trainer::Evaluate(bool final) {
     evaluated_step_ = step();
   }
   if (!metrics.empty()) REGARD_RETURN_IF_ERROR(Log(metrics));
-  return hooks_.evaluated({.step = step(),
-                           .epoch = EpochOfStep(),
-                           .final = final,
-                           .metrics = metrics,
-                           .sets = sets,
-                           .forward = forward,
-                           .gradient = reducer_.GatherGradient()});
+  return callbacks_.evaluated({.step = step(),
+                               .epoch = EpochOfStep(),
+                               .final = final,
+                               .metrics = metrics,
+                               .sets = sets,
+                               .forward = forward,
+                               .gradient = reducer_.GatherGradient()});
 }
 
 std::string Trainer::Profile() const {
@@ -410,7 +410,7 @@ void Trainer::ChooseWeights() {
     const InferenceThreads help(pool_);
     Tape<float> tape;
     Forward<float> forward(tape, model_.parameters(), nullptr);
-    SetProbe(forward);
+    SetHook(forward);
     Evaluation evaluation;
     EvaluateSplit(task_, forward, Split::kDev, options_.ranks, &evaluation);
     const auto mean_value = evaluation.metrics.find(selection_.metric());
@@ -457,8 +457,8 @@ std::string Trainer::LastWeightsDigest() const {
   return WeightsDigest(SlabViews(model_.parameters(), last_weights(), ""));
 }
 
-absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
-  hooks_ = std::move(hooks);
+absl::StatusOr<int> Trainer::Run(TrainingCallbacks callbacks) {
+  callbacks_ = std::move(callbacks);
   start_ = Now();
   const Training& training = config_.training();
   const auto due = [&](int64_t every) {

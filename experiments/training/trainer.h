@@ -62,7 +62,7 @@ struct TrainerOptions {
   // hook of the config. `step` is the number of finished optimizer steps. May
   // return null. Several threads call it at a time, but only one thread per
   // shard.
-  std::function<Probe<float>*(int64_t step, int shard)> probe = nullptr;
+  std::function<Hook<float>*(int64_t step, int shard)> hook = nullptr;
   // The processes that train together. Their number must fit num_shards. Null
   // for a single process.
   Ranks* ranks = nullptr;
@@ -88,7 +88,7 @@ struct EvaluatedModel {
 // Callbacks for the progress of training. The trainer itself writes and prints
 // nothing. One thread calls them between optimizer steps. They must not change
 // the training. An error ends the run.
-struct TrainingHooks {
+struct TrainingCallbacks {
   // Called after every optimizer step. Must not allocate.
   std::function<void(const StepProgress&)> updated = [](const auto&) {};
   std::function<absl::Status(const MetricsRecord&)> recorded = [](const auto&) {
@@ -125,7 +125,7 @@ class Trainer {
   // training.average and training.ema_decay select. Returns the signal that
   // stopped training, or 0. Returns an error that names the operation if a loss
   // or gradient is not finite.
-  absl::StatusOr<int> Run(TrainingHooks hooks = {});
+  absl::StatusOr<int> Run(TrainingCallbacks callbacks = {});
 
   // The number of optimizer steps of the whole run, if it does not end early.
   int64_t total_steps() const { return plan_.total_updates(); }
@@ -179,7 +179,7 @@ class Trainer {
   // optimizer step.
   std::map<std::string, double> TakeStatistics();
   // Installs the interventions of the config in an evaluation pass.
-  void SetProbe(Forward<float>& forward) const;
+  void SetHook(Forward<float>& forward) const;
   absl::Status Evaluate(bool final);
   // Returns an error if a weight is not finite. An optimizer step may overflow
   // although its gradient is finite. Saving such weights would remove an older,
@@ -205,7 +205,7 @@ class Trainer {
   Model<float>& model_;
   const TrainerOptions options_;
   BatchPlan plan_;
-  TrainingHooks hooks_;
+  TrainingCallbacks callbacks_;
 
   WorkerPool pool_;
   GradientReducer<float> reducer_;
@@ -228,7 +228,7 @@ class Trainer {
   std::vector<double> shard_sums_;    // [shards, loss terms] for one batch
   // One hook per shard. Empty if the config requests nothing at hook points.
   // Their statistics are added in the order of batches and shards.
-  std::vector<std::unique_ptr<ConfiguredProbe<float>>> probes_;
+  std::vector<std::unique_ptr<ConfiguredHook<float>>> hooks_;
   StatisticSums statistics_;
   std::map<std::string, double> metrics_;
   absl::Time start_;

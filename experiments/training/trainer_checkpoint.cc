@@ -136,7 +136,7 @@ absl::Status Trainer::Save() {
     }
   }
   google::protobuf::TextFormat::PrintToString(state, &content.state);
-  return hooks_.checkpointed(content);
+  return callbacks_.checkpointed(content);
 }
 
 absl::Status Trainer::SaveBeforeEnd() {

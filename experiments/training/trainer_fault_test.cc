@@ -94,10 +94,14 @@ std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed,
   FaultyTask task(fault);
   Trainer trainer(config, task, BuiltInPlugins(),
                   {.threads = 1, .ranks = ranks});
-  TrainingHooks hooks;
-  hooks.evaluated = [](const auto&) { return absl::UnknownError("evaluated"); };
-  hooks.checkpointed = [](const auto&) { return absl::UnknownError("saved"); };
-  const absl::StatusOr<int> result = trainer.Run(std::move(hooks));
+  TrainingCallbacks callbacks;
+  callbacks.evaluated = [](const auto&) {
+    return absl::UnknownError("evaluated");
+  };
+  callbacks.checkpointed = [](const auto&) {
+    return absl::UnknownError("saved");
+  };
+  const absl::StatusOr<int> result = trainer.Run(std::move(callbacks));
   EXPECT_EQ(result.status().code(), absl::StatusCode::kInternal);
   return std::string(result.status().message());
 }

@@ -322,13 +322,13 @@ TEST(TrainerTest, AnEvaluationAtTheLimitOfTimeIsNotRepeated) {
       Config("max_minutes: 0.005 average: 2 early_stopping {}");
   Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
   std::vector<int64_t> steps;
-  TrainingHooks hooks;
-  hooks.evaluated = [&](const EvaluatedModel& evaluated) {
+  TrainingCallbacks callbacks;
+  callbacks.evaluated = [&](const EvaluatedModel& evaluated) {
     if (!evaluated.final) steps.push_back(evaluated.step);
     absl::SleepFor(absl::Minutes(0.006));
     return absl::OkStatus();
   };
-  EXPECT_THAT(trainer.Run(hooks), IsOk());
+  EXPECT_THAT(trainer.Run(callbacks), IsOk());
   EXPECT_EQ(steps, std::vector<int64_t>{trainer.step()});
   EXPECT_LT(trainer.step(), trainer.total_steps());
 }
@@ -362,18 +362,18 @@ TEST(TrainerTest, ACheckpointComesBeforeTheFinalEvaluation) {
   Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
   size_t records = 0;
   std::vector<std::string> states;
-  TrainingHooks hooks;
-  hooks.recorded = [&](const MetricsRecord& record) {
+  TrainingCallbacks callbacks;
+  callbacks.recorded = [&](const MetricsRecord& record) {
     if (record.step == 4) ++records;
     return absl::OkStatus();
   };
-  hooks.checkpointed = [&](const CheckpointContent& content) {
+  callbacks.checkpointed = [&](const CheckpointContent& content) {
     if (content.step != 4) return absl::OkStatus();
     states.push_back(content.state);
     EXPECT_EQ(records, states.size() + 1);
     return absl::OkStatus();
   };
-  EXPECT_THAT(trainer.Run(hooks), IsOk());
+  EXPECT_THAT(trainer.Run(callbacks), IsOk());
   ASSERT_THAT(states, SizeIs(2));
   EXPECT_THAT(states[0], HasSubstr("\nrecords: 2\nevaluated_step: 4\n"));
   EXPECT_THAT(states[0], Not(HasSubstr("finished: true")));
@@ -396,22 +396,22 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   const std::string folder = ::testing::TempDir() + "/killed_at_its_end";
   std::filesystem::create_directories(folder);
   std::map<std::string, double> last_record;
-  TrainingHooks record;
+  TrainingCallbacks record;
   record.recorded = [&](const MetricsRecord& measured) {
     last_record = measured.metrics;
     return absl::OkStatus();
   };
-  TrainingHooks killed;
+  TrainingCallbacks killed;
   killed.evaluated = [](const EvaluatedModel& evaluated) {
     return evaluated.final ? absl::AbortedError("killed") : absl::OkStatus();
   };
   killed.checkpointed = [&](const CheckpointContent& content) {
     return SaveCheckpoint(folder, content, /*keep=*/1, SystemFiles());
   };
-  for (const TrainingHooks* hooks : {&record, &killed}) {
+  for (const TrainingCallbacks* callbacks : {&record, &killed}) {
     FallingTask task(Better::kHigher);
     Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
-    EXPECT_EQ(trainer.Run(*hooks).ok(), hooks == &record);
+    EXPECT_EQ(trainer.Run(*callbacks).ok(), callbacks == &record);
     EXPECT_EQ(trainer.step(), 4);
   }
   const std::map<std::string, double> whole = last_record;
@@ -442,7 +442,7 @@ TEST(TrainerTest, APlateauIsOfTheEvaluationsBeforeAKillToo) {
 
   const std::string folder = ::testing::TempDir() + "/plateau";
   std::filesystem::create_directories(folder);
-  TrainingHooks killed;
+  TrainingCallbacks killed;
   killed.checkpointed = [&](const CheckpointContent& content) {
     const absl::Status saved =
         SaveCheckpoint(folder, content, /*keep=*/1, SystemFiles());
@@ -471,14 +471,14 @@ TEST(TrainerTest, TheStateOfACheckpointIsOfItsStep) {
                   ": does not hold the state of this experiment: its step or "
                   "its loss terms differ"),
         std::pair("stop: ", ":1:5: error: ")}) {
-    TrainingHooks hooks;
-    hooks.checkpointed = [&](CheckpointContent content) {
+    TrainingCallbacks callbacks;
+    callbacks.checkpointed = [&](CheckpointContent content) {
       content.state =
           absl::StrReplaceAll(content.state, {{"step: ", wrong.first}});
       return SaveCheckpoint(folder, content, /*keep=*/1, SystemFiles());
     };
     Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
-    ASSERT_THAT(trainer.Run(hooks), IsOk());
+    ASSERT_THAT(trainer.Run(callbacks), IsOk());
     EXPECT_THAT(trainer.Restore(OnlyCheckpoint(folder)).message(),
                 HasSubstr(absl::StrCat("state.textproto", wrong.second)));
   }

@@ -335,19 +335,19 @@ absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
   return absl::OkStatus();
 }
 
-TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
-                                 TrainingEvents* events) const {
-  TrainingHooks hooks;
-  hooks.updated = [&progress](const StepProgress& update) {
+TrainingCallbacks TrainingRun::Hooks(FileWriter& log, Progress& progress,
+                                     TrainingEvents* events) const {
+  TrainingCallbacks callbacks;
+  callbacks.updated = [&progress](const StepProgress& update) {
     progress.Update(update);
   };
-  hooks.recorded = [&log, events](const MetricsRecord& record) {
+  callbacks.recorded = [&log, events](const MetricsRecord& record) {
     const absl::Status appended = log.Append(MetricsLine(record));
     if (!appended.ok() || events == nullptr) return appended;
     return events->Recorded(record);
   };
-  hooks.evaluated = [this, &progress,
-                     events](const EvaluatedModel& evaluated) -> absl::Status {
+  callbacks.evaluated = [this, &progress, events](
+                            const EvaluatedModel& evaluated) -> absl::Status {
     if (evaluated.final) {
       // Written before the last checkpoint, so that every finished run has the
       // file.
@@ -361,7 +361,7 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
     }
     return events != nullptr ? events->Evaluated(evaluated) : absl::OkStatus();
   };
-  hooks.checkpointed =
+  callbacks.checkpointed =
       [this, &log](const CheckpointContent& content) -> absl::Status {
     REGARD_RETURN_IF_ERROR(folder_.StillHeld());
     // Syncs the records of a step before saving its checkpoint.
@@ -370,7 +370,7 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
                           loaded_.config.training().keep_checkpoints(),
                           SystemFiles());
   };
-  return hooks;
+  return callbacks;
 }
 
 absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
@@ -460,9 +460,9 @@ absl::StatusOr<std::string> TrainingRun::Report(
   Tape<float> tape;
   Forward<float> forward(tape, task_->model().parameters(), nullptr);
   const Experiment& config = loaded_.config;
-  ConfiguredProbe<float> probe({config.intervene(), config.probe()},
-                               config.seed());
-  forward.set_probe(probe.ForEvaluation(step()));
+  ConfiguredHook<float> hook({config.intervene(), config.probe()},
+                             config.seed());
+  forward.set_hook(hook.ForEvaluation(step()));
   RunReport report;
   report.name = loaded_.config.name();
   report.showcase = task_->Show(forward, /*final=*/true);

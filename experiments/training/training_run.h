@@ -85,8 +85,8 @@ class TrainingRun {
   // folder `checkpoints`, or uses the recorded one if `checkpoints` is empty.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
   // Returns callbacks that write and print the progress. `events` may be null.
-  TrainingHooks Hooks(FileWriter& log, Progress& progress,
-                      TrainingEvents* events) const;
+  TrainingCallbacks Hooks(FileWriter& log, Progress& progress,
+                          TrainingEvents* events) const;
   // Reads the results of the examples that the last evaluation wrote.
   absl::Status ReadSets(const Aggregates& aggregates);
 

@@ -105,14 +105,14 @@ TEST(NormLayerTest, CountTheirParametersAndMarkThem) {
   }
 }
 
-class HeldScale : public Probe<double> {
+class HeldScale : public Hook<double> {
  public:
-  // Replaces the scale by `replacement`. If this is NaN, the probe only reads
+  // Replaces the scale by `replacement`. If this is NaN, the hook only reads
   // the scale and, if `gradient`, its gradient.
   explicit HeldScale(double replacement, bool gradient = false)
       : replacement_(replacement), gradient_(gradient) {}
 
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     sites.insert(site);
     return {.value = true,
             .gradient = gradient_,
@@ -151,8 +151,8 @@ TEST(NormLayerTest, ItsScaleIsAHookPoint) {
     Forward<double> forward(tape, store, &gradients);
     // Returns y, then the gradients of y0 + 2 y1 + 3 y2 + 4 y3 with respect to
     // x and to the parameters.
-    const auto run = [&](Probe<double>* probe) {
-      forward.set_probe(probe);
+    const auto run = [&](Hook<double>* hook) {
+      forward.set_hook(hook);
       forward.BeginStep();
       const Var<double> x =
           tape.Input({1, 2, 2}, std::vector<double>{1, 3, -2, 2});
@@ -173,7 +173,7 @@ TEST(NormLayerTest, ItsScaleIsAHookPoint) {
     EXPECT_EQ(reader.shape, Shape({1, 2, 1}));
     EXPECT_THAT(reader.read,
                 ElementsAre(DoubleEq(rms ? 1 / std::sqrt(5.0) : 1), .5));
-    // If a probe reads gradients, the norm is composed of plain operations,
+    // If a hook reads gradients, the norm is composed of plain operations,
     // which must give the same results.
     HeldScale composed(std::nan(""), /*gradient=*/true);
     EXPECT_THAT(run(&composed), Pointwise(DoubleNear(1e-14), plain));
@@ -197,7 +197,7 @@ TEST(NormLayerTest, ItsHookPointHasTheNameOfItsParameters) {
     Tape<double> tape;
     Forward<double> forward(tape, store, nullptr);
     HeldScale reader(std::nan(""));
-    forward.set_probe(&reader);
+    forward.set_hook(&reader);
     forward.BeginStep();
     norm(forward, tape.Full({1, 2}, 1));
     return *reader.sites.begin();

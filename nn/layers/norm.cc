@@ -44,7 +44,7 @@ template <typename T>
 Var<T> NormLayer<T>::operator()(Forward<T>& forward, Var<T> x) const {
   const T epsilon = static_cast<T>(options_.epsilon);
   const Var<T> bias = bias_.has_value() ? forward[bias_] : Var<T>();
-  if (forward.probe() != nullptr) {
+  if (forward.hook() != nullptr) {
     constexpr bool kKeep = true;
     const std::string site = ScaleSite(forward.parameters().info(weight_).name);
     const auto centred = [&] {
@@ -53,12 +53,12 @@ Var<T> NormLayer<T>::operator()(Forward<T>& forward, Var<T> x) const {
     const auto scale = [&] {
       return T(1) / Sqrt(Mean(Square(centred()), /*axis=*/-1, kKeep) + epsilon);
     };
-    if (forward.Wish(site.c_str()).changes_path()) {
+    if (forward.Request(site.c_str()).changes_path()) {
       const Var<T> y =
           centred() * forward.Site(site.c_str(), scale()) * forward[weight_];
       return bias.has_value() ? y + bias : y;
     }
-    forward.SiteBeside(site.c_str(), scale);
+    forward.LazySite(site.c_str(), scale);
   }
   if (options_.rms) return RmsNorm(x, forward[weight_], epsilon);
   return LayerNorm(x, forward[weight_], bias, epsilon);

@@ -128,9 +128,9 @@ template <typename T>
 template <typename F>
 Var<T> Recurrent<T>::StateSite(Forward<T>& forward, Var<T> state, int layer,
                                F changed) {
-  if (forward.probe() == nullptr) return state;
+  if (forward.hook() == nullptr) return state;
   const NameScope<T> scope(forward.tape(), "layer", layer);
-  const bool changes = forward.Wish("state").changes_path();
+  const bool changes = forward.Request("state").changes_path();
   state = forward.Site("state", state);
   if (changes) changed(state);
   return state;

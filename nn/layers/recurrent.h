@@ -9,7 +9,7 @@
 //
 // Layer k has the hook point "layer[k]/state". Its value is the outputs of the
 // layer, [batch, time, directions * width] for a sequence or [batch, width] for
-// a step. If a probe replaces the outputs of a sequence, the final state takes
+// a step. If a hook replaces the outputs of a sequence, the final state takes
 // h from the replacement, but keeps the c of an LSTM.
 #ifndef NN_LAYERS_RECURRENT_H_
 #define NN_LAYERS_RECURRENT_H_
@@ -146,7 +146,7 @@ class Recurrent {
                              absl::Span<const int32_t> lengths, bool reverse,
                              const CellState<T>& initial) const;
   Var<T> BetweenLayers(Forward<T>& forward, Var<T> x, int layer) const;
-  // Passes a state through its hook point. If a probe may replace the state,
+  // Passes a state through its hook point. If a hook may replace the state,
   // calls changed(states) to recompute the values that depend on the state.
   template <typename F>
   static Var<T> StateSite(Forward<T>& forward, Var<T> state, int layer,

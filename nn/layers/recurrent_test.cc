@@ -179,9 +179,9 @@ TEST(RecurrentTest, DropoutActsInTrainingAlone) {
 }
 
 // Doubles the states of layer 0.
-class Doubler : public Probe<double> {
+class Doubler : public Hook<double> {
  public:
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     return {.replacement = site == "layer[0]/state"};
   }
   Var<double> Replace(Tape<double>&, const std::string&,
@@ -200,8 +200,8 @@ TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
   const std::vector<int32_t> lengths = {3, 0, 2};
   // Returns the outputs [3, 3, 4] and the final states [3, 2] of both
   // directions.
-  const auto run = [&](Probe<double>* probe) {
-    forward.set_probe(probe);
+  const auto run = [&](Hook<double>* hook) {
+    forward.set_hook(hook);
     forward.BeginStep();
     const RecurrentOutputs<double> out =
         layer.Run(forward, RandomInput(tape, {3, 3, 3}, 1), lengths,

@@ -1,4 +1,4 @@
-// A probe for tests that keeps the Vars at hook points of a pass. The tape must
+// A hook for tests that keeps the Vars at hook points of a pass. The tape must
 // not be rewound, and the backward pass must be Tape::Backward().
 #ifndef NN_TESTING_HELD_SITES_H_
 #define NN_TESTING_HELD_SITES_H_
@@ -15,7 +15,7 @@
 namespace regard {
 
 template <typename T>
-class HeldSites : public Probe<T> {
+class HeldSites : public Hook<T> {
  public:
   // If `gradients` is true, grad_data() of the kept values is complete after a
   // backward pass. A test may add gradients to grad_data() before the backward
@@ -41,7 +41,7 @@ class HeldSites : public Probe<T> {
     return names;
   }
 
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     const bool held = MatchesSite(pattern_, site);
     return {.value = held,
             .gradient = held && gradients_,

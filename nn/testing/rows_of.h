@@ -18,7 +18,7 @@ template <typename F>
 std::vector<int64_t> RowsOf(Forward<float>& forward, const std::string& pattern,
                             F compute) {
   SiteRecorder<float> recorder({pattern});
-  const ScopedProbe<float> watch(forward, &recorder);
+  const ScopedHook<float> watch(forward, &recorder);
   compute();
   std::vector<int64_t> rows;
   for (const auto& seen : recorder.seen()) rows.push_back(seen.shape[0]);

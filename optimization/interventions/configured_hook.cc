@@ -112,9 +112,9 @@ StatisticSum OfRow(const SiteStatistic& wanted, const RowStatistics& rows,
   return {statistic, mass / sum, 1};
 }
 
-RowWish RowsOf(const SiteStatistic& wanted) {
+RowRequest RowsOf(const SiteStatistic& wanted) {
   const SiteStatistic::Statistic statistic = wanted.statistic();
-  RowWish rows;
+  RowRequest rows;
   rows.entropy = statistic == SiteStatistic::ENTROPY;
   rows.top = statistic == SiteStatistic::MAX ||
              statistic == SiteStatistic::TOP_KEY_SHARE;
@@ -156,33 +156,33 @@ double StatisticSum::Value() const {
 }
 
 template <typename T>
-Probe<T>* ConfiguredProbe<T>::Begin(int64_t step, bool updates) {
+Hook<T>* ConfiguredHook<T>::Begin(int64_t step, bool updates) {
   step_ = step;
   updates_ = updates;
   const bool asked =
       std::any_of(requests_.intervene.begin(), requests_.intervene.end(),
                   [this](const auto& i) { return InForce(i); }) ||
-      std::any_of(requests_.probe.begin(), requests_.probe.end(),
+      std::any_of(requests_.hook.begin(), requests_.hook.end(),
                   [this](const auto& s) { return IsDue(s); });
   return asked ? this : nullptr;
 }
 
 template <typename T>
-bool ConfiguredProbe<T>::InForce(const Intervention& intervention) const {
+bool ConfiguredHook<T>::InForce(const Intervention& intervention) const {
   return step_ >= intervention.from_step() &&
          (!intervention.has_to_step() || step_ < intervention.to_step());
 }
 
 template <typename T>
-bool ConfiguredProbe<T>::IsDue(const SiteStatistic& statistic) const {
+bool ConfiguredHook<T>::IsDue(const SiteStatistic& statistic) const {
   return updates_ && (step_ + 1) % statistic.every() == 0;
 }
 
 template <typename T>
 template <typename F>
-void ConfiguredProbe<T>::ForEachDue(const std::string& site, bool of_rows,
-                                    F f) const {
-  for (const SiteStatistic& statistic : requests_.probe) {
+void ConfiguredHook<T>::ForEachDue(const std::string& site, bool of_rows,
+                                   F f) const {
+  for (const SiteStatistic& statistic : requests_.hook) {
     if (!IsDue(statistic) || !MatchesSite(statistic.site(), site)) continue;
     const bool weights = IsWeights(site);
     if (IsOfWeights(statistic.statistic()) && !weights) continue;
@@ -191,33 +191,33 @@ void ConfiguredProbe<T>::ForEachDue(const std::string& site, bool of_rows,
 }
 
 template <typename T>
-bool ConfiguredProbe<T>::Changes(const Intervention& intervention,
-                                 const std::string& site) const {
+bool ConfiguredHook<T>::Changes(const Intervention& intervention,
+                                const std::string& site) const {
   return InForce(intervention) && MatchesSite(intervention.site(), site);
 }
 
 template <typename T>
-SiteWish ConfiguredProbe<T>::Wish(const std::string& site) {
-  SiteWish wish;
+HookRequest ConfiguredHook<T>::Request(const std::string& site) {
+  HookRequest request;
   for (const Intervention& intervention : requests_.intervene) {
     if (!Changes(intervention, site)) continue;
     if (!collects_) {
-      wish.replacement = true;
-      wish.input |= intervention.replace().has_input();
+      request.replacement = true;
+      request.input |= intervention.replace().has_input();
     } else if (intervention.replace().has_mean()) {
-      wish.value = true;
+      request.value = true;
     }
   }
   ForEachDue(site, /*of_rows=*/false,
-             [&](const SiteStatistic&) { wish.value = true; });
+             [&](const SiteStatistic&) { request.value = true; });
   ForEachDue(site, /*of_rows=*/true, [&](const SiteStatistic& statistic) {
-    wish.rows.Add(RowsOf(statistic));
+    request.rows.Add(RowsOf(statistic));
   });
-  return wish;
+  return request;
 }
 
 template <typename T>
-void ConfiguredProbe<T>::AddToMean(const std::string& site, Var<T> value) {
+void ConfiguredHook<T>::AddToMean(const std::string& site, Var<T> value) {
   const HeadLayout layout(value.shape());
   MeanSum& mean = means_[JoinSteps(site)];
   mean.sums.resize(static_cast<size_t>(layout.heads * layout.cols));
@@ -228,7 +228,7 @@ void ConfiguredProbe<T>::AddToMean(const std::string& site, Var<T> value) {
 }
 
 template <typename T>
-void ConfiguredProbe<T>::OnValue(const std::string& site, Var<T> value) {
+void ConfiguredHook<T>::OnValue(const std::string& site, Var<T> value) {
   if (collects_) {
     AddToMean(site, value);
     return;
@@ -244,8 +244,8 @@ void ConfiguredProbe<T>::OnValue(const std::string& site, Var<T> value) {
 }
 
 template <typename T>
-void ConfiguredProbe<T>::OnRows(const std::string& site,
-                                const RowStatistics& rows) {
+void ConfiguredHook<T>::OnRows(const std::string& site,
+                               const RowStatistics& rows) {
   ForEachDue(site, /*of_rows=*/true, [&](const SiteStatistic& wanted) {
     StatisticSum sum = {.statistic = wanted.statistic()};
     for (int64_t row = 0; row < rows.size(); ++row) {
@@ -256,14 +256,14 @@ void ConfiguredProbe<T>::OnRows(const std::string& site,
 }
 
 template <typename T>
-void ConfiguredProbe<T>::TakeStatistics(StatisticSums* sums) {
+void ConfiguredHook<T>::TakeStatistics(StatisticSums* sums) {
   for (const auto& [name, sum] : sums_) (*sums)[name].Add(sum);
   sums_.clear();
 }
 
 template <typename T>
-Var<T> ConfiguredProbe<T>::Replace(Tape<T>& tape, const std::string& site,
-                                   Var<T> value) {
+Var<T> ConfiguredHook<T>::Replace(Tape<T>& tape, const std::string& site,
+                                  Var<T> value) {
   // An intervention with `input` replaces the whole value, so earlier
   // interventions have no effect.
   const auto end = requests_.intervene.end();
@@ -278,9 +278,8 @@ Var<T> ConfiguredProbe<T>::Replace(Tape<T>& tape, const std::string& site,
 }
 
 template <typename T>
-Var<T> ConfiguredProbe<T>::Apply(Tape<T>& tape,
-                                 const Intervention& intervention,
-                                 const std::string& site, Var<T> value) const {
+Var<T> ConfiguredHook<T>::Apply(Tape<T>& tape, const Intervention& intervention,
+                                const std::string& site, Var<T> value) const {
   const Replacement& replace = intervention.replace();
   const HeadLayout layout(value.shape());
   const bool all = !intervention.has_head();
@@ -330,17 +329,17 @@ Var<T> ConfiguredProbe<T>::Apply(Tape<T>& tape,
   return out;
 }
 
-REGARD_INSTANTIATE_CLASS(ConfiguredProbe);
+REGARD_INSTANTIATE_CLASS(ConfiguredHook);
 
 void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
-               ConfiguredProbe<float>& probe) {
-  if (!probe.has_means()) return;
+               ConfiguredHook<float>& hook) {
+  if (!hook.has_means()) return;
   const int64_t size = model.num_examples();
   const int64_t count = std::min(size, kMeanExamples);
   std::vector<double> denominators(model.loss_terms().size());
   std::vector<Var<float>> sums(denominators.size());
   model.BeginEpoch(std::nullopt);  // all runs use the same examples
-  probe.CollectMeans(true);
+  hook.CollectMeans(true);
   for (int64_t i = 0; i < count; ++i) {
     const std::vector<int64_t> example = {i * size / count};
     model.Denominators(example, absl::MakeSpan(denominators));
@@ -349,7 +348,7 @@ void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
     model.Loss(forward, example, denominators, absl::MakeSpan(sums));
   }
   forward.tape().set_random({});
-  probe.CollectMeans(false);
+  hook.CollectMeans(false);
 }
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// The probe of a config, which applies its interventions and measures its
+// The hook of a config, which applies its interventions and measures its
 // statistics (intervention.proto).
 //
 // The change of a value depends only on the seed, the step, the hook point and
@@ -41,18 +41,18 @@ struct StatisticSum {
 using StatisticSums = std::map<std::string, StatisticSum>;
 
 template <typename T>
-class ConfiguredProbe : public Probe<T> {
+class ConfiguredHook : public Hook<T> {
  public:
   // The requests must outlive this and fit the model.
-  ConfiguredProbe(const SiteRequests& requests, uint64_t seed)
+  ConfiguredHook(const SiteRequests& requests, uint64_t seed)
       : requests_(requests), seed_(seed) {}
 
   // Returns this, prepared for the optimizer step after `step` finished steps,
   // or null if no request applies to this step.
-  Probe<T>* ForUpdate(int64_t step) { return Begin(step, /*updates=*/true); }
+  Hook<T>* ForUpdate(int64_t step) { return Begin(step, /*updates=*/true); }
   // Returns this, prepared for an evaluation after `step` optimizer steps, or
   // null if no request applies to it. Evaluations measure no statistics.
-  Probe<T>* ForEvaluation(int64_t step) {
+  Hook<T>* ForEvaluation(int64_t step) {
     return Begin(step, /*updates=*/false);
   }
 
@@ -67,7 +67,7 @@ class ConfiguredProbe : public Probe<T> {
   // are added to the means.
   void CollectMeans(bool collects) { collects_ = collects; }
 
-  SiteWish Wish(const std::string& site) override;
+  HookRequest Request(const std::string& site) override;
   void OnValue(const std::string& site, Var<T> value) override;
   void OnRows(const std::string& site, const RowStatistics& rows) override;
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
@@ -82,7 +82,7 @@ class ConfiguredProbe : public Probe<T> {
     int64_t count = 0;
   };
 
-  Probe<T>* Begin(int64_t step, bool updates);
+  Hook<T>* Begin(int64_t step, bool updates);
   bool InForce(const Intervention& intervention) const;
   bool Changes(const Intervention& intervention, const std::string& site) const;
   void AddToMean(const std::string& site, Var<T> value);
@@ -104,7 +104,7 @@ class ConfiguredProbe : public Probe<T> {
 };
 
 // Computes the means of `replace { mean {} }`. A no-op if `probe`, which must
-// be the probe of `forward`, does not need means.
+// be the hook of `forward`, does not need means.
 //
 // The means are over kMeanExamples training examples, spread evenly, or over
 // all examples if there are fewer. The examples are read one by one, so that
@@ -112,10 +112,10 @@ class ConfiguredProbe : public Probe<T> {
 // interventions are off.
 inline constexpr int64_t kMeanExamples = 1000;
 void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
-               ConfiguredProbe<float>& probe);
+               ConfiguredHook<float>& hook);
 
-extern template class ConfiguredProbe<float>;
-extern template class ConfiguredProbe<double>;
+extern template class ConfiguredHook<float>;
+extern template class ConfiguredHook<double>;
 
 }  // namespace regard
 

@@ -55,8 +55,8 @@ Outcome RunPass(const Requests& requests, int64_t step = 0,
   store.Finalize(0);
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
-  ConfiguredProbe<double> probe(requests, /*seed=*/5);
-  forward.set_probe(probe.ForUpdate(step));
+  ConfiguredHook<double> hook(requests, /*seed=*/5);
+  forward.set_hook(hook.ForUpdate(step));
   tape.set_random({5, step, examples});
   const NameScope<double> outer(tape, "a");
   const NameScope<double> scope(tape, "layers", 1);
@@ -105,8 +105,8 @@ TEST(Intervention, AnInputTakesThePlaceOfWhatComesBeforeIt) {
   const auto pass = [&](const Requests& asked) {
     Tape<double> tape;
     Forward<double> forward(tape, store, nullptr);
-    ConfiguredProbe<double> probe(asked, 0);
-    forward.set_probe(probe.ForUpdate(0));
+    ConfiguredHook<double> hook(asked, 0);
+    forward.set_hook(hook.ForUpdate(0));
     const Var<double> in = tape.Input({1, 2}, std::vector<double>{1, 2});
     const Var<double> branch = tape.Input({1, 2}, std::vector<double>{5, 7});
     const Var<double> out = forward.Site("residual", in + branch, in);
@@ -209,13 +209,13 @@ TEST(Intervention, AMeanIsOfEachHeadAndColumnOverAllPasses) {
           .Intervene("site: '*/context' head: 0 replace { scale: 2 }");
   ParameterStore<double> store;
   store.Finalize(0);
-  ConfiguredProbe<double> probe(requests, 0);
+  ConfiguredHook<double> hook(requests, 0);
   // Runs a pass. Each pass has a different number of examples and positions,
   // and a different step of a decoder.
   const auto pass = [&](const Shape& shape, const std::vector<double>& values) {
     Tape<double> tape;
     Forward<double> forward(tape, store, nullptr);
-    forward.set_probe(probe.ForEvaluation(0));
+    forward.set_hook(hook.ForEvaluation(0));
     const NameScope<double> scope(tape, "decoder");
     const NameScope<double> step(tape, "step", shape[0]);
     const Var<double> out =
@@ -224,10 +224,10 @@ TEST(Intervention, AMeanIsOfEachHeadAndColumnOverAllPasses) {
   };
   const std::vector<double> two = {0, 1, 10, 20, 2, 3, 30, 40};
   const std::vector<double> one = {4, 5, 7, 7, 50, 0, 70, 20};
-  probe.CollectMeans(true);
+  hook.CollectMeans(true);
   EXPECT_EQ(pass({2, 2, 1, 2}, two), two);
   EXPECT_EQ(pass({1, 2, 2, 2}, one), one);
-  probe.CollectMeans(false);
+  hook.CollectMeans(false);
   EXPECT_THAT(pass({2, 2, 1, 2}, two), ElementsAre(0, 2, 40, 20, 4, 6, 40, 20));
   EXPECT_THAT(pass({1, 2, 2, 2}, one),
               ElementsAre(8, 10, 14, 14, 40, 20, 40, 20));
@@ -239,8 +239,8 @@ TEST(Intervention, HoldsFromAStepUntilAnother) {
   for (int64_t step = 0; step < 6; ++step) {
     EXPECT_EQ(RunPass(requests, step).value[0],
               step == 2 || step == 3 ? 0 : .25);
-    ConfiguredProbe<float> probe(requests, 0);
-    EXPECT_EQ(probe.ForEvaluation(step) != nullptr, step == 2 || step == 3);
+    ConfiguredHook<float> hook(requests, 0);
+    EXPECT_EQ(hook.ForEvaluation(step) != nullptr, step == 2 || step == 3);
   }
 }
 
@@ -397,11 +397,11 @@ TEST(FindMeans, ReadsExamplesThatAreSpreadEvenly) {
       Requests().Intervene("site: 'state' replace { mean {} }");
   const auto mean = [&](int64_t size) {
     CountingModel model(size);
-    ConfiguredProbe<float> probe(requests, 0);
+    ConfiguredHook<float> hook(requests, 0);
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
-    forward.set_probe(probe.ForEvaluation(0));
-    FindMeans(0, model, forward, probe);
+    forward.set_hook(hook.ForEvaluation(0));
+    FindMeans(0, model, forward, hook);
     EXPECT_TRUE(tape.random().examples.empty());
     return forward.Site("state", tape.Full({1}, -1)).data()[0];
   };

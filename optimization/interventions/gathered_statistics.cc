@@ -10,12 +10,12 @@
 namespace regard {
 
 void TakeStatistics(
-    absl::Span<const std::unique_ptr<ConfiguredProbe<float>>> probes,
+    absl::Span<const std::unique_ptr<ConfiguredHook<float>>> hooks,
     Ranks& ranks, StatisticSums* sums) {
   std::vector<std::pair<std::string, StatisticSum>> measured;
-  for (const auto& probe : probes) {
+  for (const auto& hook : hooks) {
     StatisticSums of_shard;
-    probe->TakeStatistics(&of_shard);
+    hook->TakeStatistics(&of_shard);
     measured.insert(measured.end(), of_shard.begin(), of_shard.end());
   }
   std::string own;

@@ -14,7 +14,7 @@ namespace regard {
 
 struct Requests {
   google::protobuf::RepeatedPtrField<Intervention> intervene;
-  google::protobuf::RepeatedPtrField<SiteStatistic> probe;
+  google::protobuf::RepeatedPtrField<SiteStatistic> hook;
 
   Requests& Intervene(const std::string& text) {
     REGARD_CHECK(
@@ -23,10 +23,10 @@ struct Requests {
   }
   Requests& Probe(const std::string& text) {
     REGARD_CHECK(
-        google::protobuf::TextFormat::ParseFromString(text, probe.Add()));
+        google::protobuf::TextFormat::ParseFromString(text, hook.Add()));
     return *this;
   }
-  operator SiteRequests() const { return {intervene, probe}; }
+  operator SiteRequests() const { return {intervene, hook}; }
 };
 
 }  // namespace regard

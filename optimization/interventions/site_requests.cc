@@ -27,12 +27,12 @@ void RequireSite(const std::string& site, ConfigProblems& problems) {
 
 // Notes every hook point that a pass visits, and the shapes of the hook points
 // that match `patterns`.
-class SiteCensus : public Probe<float> {
+class SiteCensus : public Hook<float> {
  public:
   explicit SiteCensus(std::vector<std::string> patterns)
       : patterns_(std::move(patterns)) {}
 
-  SiteWish Wish(const std::string& site) override {
+  HookRequest Request(const std::string& site) override {
     sites_.try_emplace(site);
     return {.value = MatchesSite(patterns_, site)};
   }
@@ -121,7 +121,7 @@ SiteShapes SitesOf(Model<float>& model, uint64_t seed,
   SiteCensus census(std::move(patterns));
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  forward.set_probe(&census);
+  forward.set_hook(&census);
   if (examples.empty()) {  // some models only evaluate
     for (const Split split : {Split::kDev, Split::kTest}) {
       if (census.sites().empty()) model.Evaluate(forward, split);
@@ -169,22 +169,22 @@ void ValidateSiteRequests(const SiteRequests& requests,
                                            intervention.from_step(), ")"));
     }
   }
-  for (int i = 0; i < requests.probe.size(); ++i) {
+  for (int i = 0; i < requests.hook.size(); ++i) {
     const ConfigProblems::Scope scope(problems, absl::StrCat("probe[", i, "]"));
-    RequireSite(requests.probe[i].site(), problems);
-    problems.CheckRanges(requests.probe[i]);
-    if (requests.probe[i].statistic() == SiteStatistic::STATISTIC_UNSPECIFIED) {
+    RequireSite(requests.hook[i].site(), problems);
+    problems.CheckRanges(requests.hook[i]);
+    if (requests.hook[i].statistic() == SiteStatistic::STATISTIC_UNSPECIFIED) {
       problems.Add("statistic",
                    "must be set to ENTROPY, NORM, MAX, TOP_KEY_SHARE, "
                    "FIRST_KEY_SHARE or WINDOW_SHARE");
     }
     const bool reads_window =
-        requests.probe[i].statistic() == SiteStatistic::WINDOW_SHARE;
-    if (reads_window && requests.probe[i].window() == 0) {
+        requests.hook[i].statistic() == SiteStatistic::WINDOW_SHARE;
+    if (reads_window && requests.hook[i].window() == 0) {
       problems.Add("window",
                    "must be set to the number of keys of WINDOW_SHARE, such as "
                    "64");
-    } else if (!reads_window && requests.probe[i].window() > 0) {
+    } else if (!reads_window && requests.hook[i].window() > 0) {
       problems.Note("window", "has no effect: only WINDOW_SHARE reads it");
     }
   }
@@ -209,8 +209,8 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
                    "requires training examples, but there are none");
     }
   }
-  for (int i = 0; i < requests.probe.size(); ++i) {
-    const SiteStatistic& statistic = requests.probe[i];
+  for (int i = 0; i < requests.hook.size(); ++i) {
+    const SiteStatistic& statistic = requests.hook[i];
     const ConfigProblems::Scope scope(problems, absl::StrCat("probe[", i, "]"));
     CheckEachSite(
         sites, statistic.site(), problems,

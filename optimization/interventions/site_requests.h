@@ -18,9 +18,9 @@ namespace regard {
 
 struct SiteRequests {
   const google::protobuf::RepeatedPtrField<Intervention>& intervene;
-  const google::protobuf::RepeatedPtrField<SiteStatistic>& probe;
+  const google::protobuf::RepeatedPtrField<SiteStatistic>& hook;
 
-  bool empty() const { return intervene.empty() && probe.empty(); }
+  bool empty() const { return intervene.empty() && hook.empty(); }
 };
 
 // Whether the values at a hook point are attention weights.

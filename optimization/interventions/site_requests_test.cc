@@ -39,7 +39,7 @@ class BiasedModel : public Model<float> {
 
 TEST(ValidateSitesTest, ABiasOfDistancesHasNoMean) {
   google::protobuf::RepeatedPtrField<Intervention> intervene;
-  const google::protobuf::RepeatedPtrField<SiteStatistic> probe;
+  const google::protobuf::RepeatedPtrField<SiteStatistic> hook;
   for (int i = 0; i < 2; ++i) {
     intervene.Add()->set_site("distance_bias");
     intervene[i].set_head(2);
@@ -48,7 +48,7 @@ TEST(ValidateSitesTest, ABiasOfDistancesHasNoMean) {
   intervene[1].mutable_replace()->mutable_mean();
   BiasedModel model;
   ConfigProblems problems;
-  ValidateSites({intervene, probe}, 0, model, problems);
+  ValidateSites({intervene, hook}, 0, model, problems);
   ASSERT_EQ(problems.problems().size(), 1);
   EXPECT_EQ(problems.problems()[0].path, "intervene[1].replace");
   EXPECT_EQ(problems.problems()[0].message,

@@ -35,8 +35,8 @@ std::vector<std::pair<std::string, double>> Report(
   for (const std::vector<double>& part : parts) {
     Tape<float> tape;
     Forward<float> forward(tape, store, nullptr);
-    ConfiguredProbe<float> probe(requests, 0);
-    forward.set_probe(probe.ForUpdate(step));
+    ConfiguredHook<float> hook(requests, 0);
+    forward.set_hook(hook.ForUpdate(step));
     for (int64_t t = 0; t < 2; ++t) {
       const NameScope<float> outer(tape, "step", t);
       const NameScope<float> scope(tape, "decoder");
@@ -45,8 +45,8 @@ std::vector<std::pair<std::string, double>> Report(
           name,
           tape.Constant({static_cast<int64_t>(part.size()) / 2, 2}, values));
     }
-    probe.TakeStatistics(&sums);
-    probe.TakeStatistics(&sums);
+    hook.TakeStatistics(&sums);
+    hook.TakeStatistics(&sums);
   }
   std::vector<std::pair<std::string, double>> report;
   for (const auto& [site, sum] : sums) report.emplace_back(site, sum.Value());
@@ -89,21 +89,21 @@ TEST(SiteStatistic, OfWeightsNeedsTheirRowsOnly) {
         "WINDOW_SHARE window: 2", "WINDOW_SHARE window: 3"}) {
     requests.Probe("site: '*' every: 1 statistic: " + std::string(statistic));
   }
-  ConfiguredProbe<double> probe(requests, 5);
-  probe.ForUpdate(0);
-  const SiteWish wish = probe.Wish("attention/weights");
-  EXPECT_FALSE(wish.any());
-  EXPECT_TRUE(wish.rows.entropy && wish.rows.top && wish.rows.first);
-  EXPECT_THAT(wish.rows.windows, ElementsAre(2, 3));
-  EXPECT_TRUE(probe.Wish("attention/context").value);
-  EXPECT_FALSE(probe.Wish("attention/context").rows.any());
+  ConfiguredHook<double> hook(requests, 5);
+  hook.ForUpdate(0);
+  const HookRequest request = hook.Request("attention/weights");
+  EXPECT_FALSE(request.any());
+  EXPECT_TRUE(request.rows.entropy && request.rows.top && request.rows.first);
+  EXPECT_THAT(request.rows.windows, ElementsAre(2, 3));
+  EXPECT_TRUE(hook.Request("attention/context").value);
+  EXPECT_FALSE(hook.Request("attention/context").rows.any());
   Requests norm = Requests().Probe("site: '*' every: 1 statistic: NORM");
-  ConfiguredProbe<double> of_norm(norm, 5);
+  ConfiguredHook<double> of_norm(norm, 5);
   of_norm.ForUpdate(0);
-  EXPECT_TRUE(of_norm.Wish("attention/weights").value);
+  EXPECT_TRUE(of_norm.Request("attention/weights").value);
   // Evaluations must not measure statistics.
-  probe.ForEvaluation(0);
-  EXPECT_FALSE(probe.Wish("attention/weights").rows.any());
+  hook.ForEvaluation(0);
+  EXPECT_FALSE(hook.Request("attention/weights").rows.any());
 }
 
 TEST(SiteStatistic, IsNamedByTheStepThatItsPatternChooses) {

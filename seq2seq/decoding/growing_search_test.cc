@@ -94,12 +94,12 @@ class GrowingSearchTest : public ::testing::Test {
     if (hypothesis.finished) targets.push_back(kEnd);
     Ids inputs = prompt;
     inputs.insert(inputs.end(), targets.begin(), targets.end() - 1);
-    HeldSites<float> probe("*attention/weights");
-    forward.set_probe(&probe);
+    HeldSites<float> hook("*attention/weights");
+    forward.set_hook(&hook);
     const Var<float> output = decoder_.Advance(forward, inputs, {}, &state);
-    forward.set_probe(nullptr);
+    forward.set_hook(nullptr);
     const Var<float> words = LogSoftmax(decoder_.Logits(forward, output));
-    const Var<float> alignment = probe["*cross*"];
+    const Var<float> alignment = hook["*cross*"];
     double sum = 0;
     const auto first = static_cast<int64_t>(prompt.size()) - 1;
     for (size_t u = 0; u < targets.size(); ++u) {

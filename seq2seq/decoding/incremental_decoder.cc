@@ -18,7 +18,7 @@ IncrementalDecoder::IncrementalDecoder(const EnsembleMember& member,
   Tape<float>& tape = forward_.tape();
   tape.set_recording(false);
   scratch_.emplace(tape);
-  Probe<float>* const reader = this;
+  Hook<float>* const reader = this;
   if (want_alignment) watch_.emplace(forward_, reader);
   const Tape<float>::Mark mark = tape.Save();
   const Memory<float> memory = member.encode != nullptr
@@ -62,7 +62,7 @@ Var<float> IncrementalDecoder::Read(absl::Span<const int32_t> ids,
                                 last.Reshape({last.dim(0), last.cols()}));
 }
 
-SiteWish IncrementalDecoder::Wish(const std::string& site) {
+HookRequest IncrementalDecoder::Request(const std::string& site) {
   return {.value = MatchesSite(alignment_sites_, site)};
 }
 

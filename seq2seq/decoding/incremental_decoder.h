@@ -21,7 +21,7 @@ namespace regard {
 // Drives the decoder of one ensemble member, in a step of its Forward that has
 // just begun. The cache is in the scratch arena of the tape. The tape does not
 // record during the lifetime of this object.
-class IncrementalDecoder : private Probe<float> {
+class IncrementalDecoder : private Hook<float> {
  public:
   // `sources` is the number of sources, which must match the memory if the
   // member has one. `max_rows` is the maximum number of rows. alignment() is
@@ -58,7 +58,7 @@ class IncrementalDecoder : private Probe<float> {
   Var<float> Read(absl::Span<const int32_t> ids, DecoderState<float>* state);
 
   // Hooks the weights that serve as the alignment.
-  SiteWish Wish(const std::string& site) override;
+  HookRequest Request(const std::string& site) override;
   void OnValue(const std::string& site, Var<float> weights) override;
 
   const Decoder<float>& decoder_;
@@ -69,7 +69,7 @@ class IncrementalDecoder : private Probe<float> {
   std::optional<DecoderState<float>> state_;
   const std::vector<std::string> alignment_sites_;
   // Also requests the alignment while the memory is prepared.
-  std::optional<ScopedProbe<float>> watch_;
+  std::optional<ScopedHook<float>> watch_;
   Var<float> alignment_;
   Tape<float>::Mark mark_;
 };

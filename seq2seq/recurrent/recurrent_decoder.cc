@@ -168,7 +168,7 @@ typename RecurrentDecoder<T>::Word RecurrentDecoder<T>::ReadWords(
   };
   const Var<T> of_context = (*state)[kContextGates];
   // Rows are not cached if a hook may change them.
-  if (state->known_rows() == nullptr || forward.Wish("embedded").any()) {
+  if (state->known_rows() == nullptr || forward.Request("embedded").any()) {
     const Var<T> embedding = embed(ids, leading);
     return {embedding, PlusOfSource(project(embedding), of_context)};
   }

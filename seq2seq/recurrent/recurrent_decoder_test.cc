@@ -54,7 +54,7 @@ Result Read(const EncoderDecoderConfig& config,
   Tape<double> tape;
   Forward<double> forward(tape, model.store(), &gradients);
   SiteRecorder<double> recorder({"*decoder/layer[0]/state"});
-  forward.set_probe(&recorder);
+  forward.set_hook(&recorder);
   forward.BeginStep();
   const Batch batch = MakeBatch(pairs, examples, tape.arena());
   const Var<double> readout = model->Run(
