@@ -49,8 +49,8 @@ class Score {
   std::vector<double> Of(const ScoringProblem& problem) {
     return scorer_->Scores(problem).values;
   }
-  ScoringAnswer Answer(const ScoringProblem& problem) {
-    return scorer_->Answer(problem);
+  ScoringResult Compute(const ScoringProblem& problem) {
+    return scorer_->Compute(problem);
   }
   int64_t num_parameters() { return scorer_->store().num_elements(); }
   ParameterRole RoleOf(const std::string& parameter) {
@@ -132,8 +132,8 @@ TEST(ScoreScaleTest, DotOverTheRootOfTheWidthIsScaledDotInBits) {
   Score scaled_dot("scaled_dot {}", 3);
   EXPECT_EQ(dot.num_parameters(), 0);
   EXPECT_EQ(dot.Of(problem), scaled_dot.Of(problem));
-  EXPECT_EQ(dot.Answer(problem).context.values,
-            scaled_dot.Answer(problem).context.values);
+  EXPECT_EQ(dot.Compute(problem).context.values,
+            scaled_dot.Compute(problem).context.values);
 }
 
 TEST(ScoreScaleTest, AScaledInnerProductHasInnerForm) {

@@ -10,16 +10,16 @@
 
 namespace regard {
 
-absl::Status CheckIsText(const Question& question) {
-  if (const std::optional<int64_t> bad = FindInvalidUtf8(question.text)) {
+absl::Status CheckIsText(const PredictionRequest& request) {
+  if (const std::optional<int64_t> bad = FindInvalidUtf8(request.text)) {
     return absl::InvalidArgumentError(
         absl::StrCat("byte ", *bad + 1, ": the text is not valid UTF-8"));
   }
   for (const char* ending : {".png", ".jpg", ".jpeg"}) {
-    if (absl::EndsWithIgnoreCase(question.text, ending) &&
-        PathExists(ResolveUserPath(question.text))) {
+    if (absl::EndsWithIgnoreCase(request.text, ending) &&
+        PathExists(ResolveUserPath(request.text))) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "'", question.text,
+          "'", request.text,
           "' is an image, but the task of this run reads no images"));
     }
   }

@@ -21,19 +21,19 @@
 namespace regard {
 
 // The input of a user to a trained model.
-struct Question {
+struct PredictionRequest {
   std::string text = {};  // text as typed: a sentence, a number or a path
   int64_t example = -1;   // 0-based index of a test (or else dev) example
   // The beginning of a caption. If absent, the configured beginning is used.
   std::optional<std::string> prompt = {};
 };
 
-struct AnswerOptions {
+struct PredictOptions {
   int64_t length = 100;  // the largest number of ids that continue a text
   size_t most_choices = 5;
 };
 
-struct Answered {
+struct Prediction {
   std::string input = {};      // the input as the model reads it
   std::string text = {};       // the prediction, on one line
   std::string reference = {};  // the reference, if the input is an example
@@ -51,14 +51,14 @@ struct Answered {
 // Returns the most likely choices, at most `most` of them, given
 // log-probabilities.
 template <typename NameOf>
-std::vector<Answered::Choice> RankedChoices(
+std::vector<Prediction::Choice> RankedChoices(
     absl::Span<const float> log_probabilities, size_t most, NameOf name_of) {
   std::vector<size_t> order(log_probabilities.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, std::greater(),
                            [&](size_t i) { return log_probabilities[i]; });
   order.resize(std::min(order.size(), most));
-  std::vector<Answered::Choice> choices;
+  std::vector<Prediction::Choice> choices;
   for (const size_t i : order) {
     choices.push_back(
         {name_of(i), std::exp(static_cast<double>(log_probabilities[i]))});
@@ -68,7 +68,7 @@ std::vector<Answered::Choice> RankedChoices(
 
 // Returns an error if the text is not UTF-8, or is the path of an existing
 // image. Used by text models.
-absl::Status CheckIsText(const Question& question);
+absl::Status CheckIsText(const PredictionRequest& request);
 
 // Splits `typed` at the tab that separates the two texts of a pair. Without a
 // tab, returns one text.
@@ -77,15 +77,16 @@ absl::StatusOr<std::vector<absl::string_view>> TextOrPair(
 
 // Returns an error if the question names an example that does not exist. `size`
 // is the number of test examples, or of dev examples if there is no test set.
-inline absl::Status CheckExample(const Question& question, size_t size) {
-  if (question.example < static_cast<int64_t>(size)) return absl::OkStatus();
+inline absl::Status CheckExample(const PredictionRequest& request,
+                                 size_t size) {
+  if (request.example < static_cast<int64_t>(size)) return absl::OkStatus();
   if (size == 0) {
     return absl::InvalidArgumentError(
         "there are no examples: the data have neither a test nor a dev split");
   }
   return absl::InvalidArgumentError(
       absl::StrCat("the index of an example must be less than ", size,
-                   ", the number of examples; got ", question.example));
+                   ", the number of examples; got ", request.example));
 }
 
 }  // namespace regard

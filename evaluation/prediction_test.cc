@@ -55,7 +55,7 @@ TEST(TextOrPairTest, APairHasATabBetween) {
 TEST(RankedChoicesTest, AreTheLikeliestAndTheFirstOfEqualOnes) {
   const auto ranked = [](size_t most) {
     std::string names;
-    for (const Answered::Choice& choice :
+    for (const Prediction::Choice& choice :
          RankedChoices({-1, 0, -2, 0}, most,
                        [](size_t i) { return std::string(1, "abcd"[i]); })) {
       names += choice.name;
@@ -67,7 +67,9 @@ TEST(RankedChoicesTest, AreTheLikeliestAndTheFirstOfEqualOnes) {
   EXPECT_EQ(ranked(1), "b");
 }
 
-TEST(QuestionTest, IsOfNoExampleAtFirst) { EXPECT_EQ(Question().example, -1); }
+TEST(PredictionRequestTest, IsOfNoExampleAtFirst) {
+  EXPECT_EQ(PredictionRequest().example, -1);
+}
 
 }  // namespace
 }  // namespace regard

@@ -149,12 +149,12 @@ absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,
   return Run(std::move(record), std::move(task));
 }
 
-absl::StatusOr<Answered> Run::Answer(const Question& question,
-                                     const AnswerOptions& options,
-                                     Hook<float>* hook) const {
+absl::StatusOr<Prediction> Run::Predict(const PredictionRequest& request,
+                                        const PredictOptions& options,
+                                        Hook<float>* hook) const {
   std::optional<ScopedHook<float>> watch;
   if (hook != nullptr) watch.emplace(*forward_, hook);
-  return task_->Answer(*forward_, question, options);
+  return task_->Predict(*forward_, request, options);
 }
 
 absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
@@ -205,9 +205,9 @@ absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
   return losses;
 }
 
-absl::StatusOr<Traced<float>> Run::Trace(const Question& question,
+absl::StatusOr<Traced<float>> Run::Trace(const PredictionRequest& request,
                                          const TraceOptions& options) const {
-  return task_->Trace(*forward_, question, options);
+  return task_->Trace(*forward_, request, options);
 }
 
 }  // namespace regard

@@ -3,7 +3,7 @@
 // be training. Reads the data only if they are needed; see RunOptions::data.
 //
 //   REGARD_ASSIGN_OR_RETURN(Run run, Run::Open("runs/phrasebook", plugins));
-//   REGARD_ASSIGN_OR_RETURN(auto prediction, run.Answer({.text = "i am ."}));
+//   REGARD_ASSIGN_OR_RETURN(auto prediction, run.Predict({.text = "i am ."}));
 //   std::puts(prediction.text.c_str());
 #ifndef EXPERIMENTS_RUN_H_
 #define EXPERIMENTS_RUN_H_
@@ -99,9 +99,9 @@ class Run {
   // hook that observes all forward passes of the prediction. A generated text
   // takes one pass per token. Every error describes what is wrong with the
   // request.
-  absl::StatusOr<Answered> Answer(const Question& question,
-                                  const AnswerOptions& options = {},
-                                  Hook<float>* hook = nullptr) const;
+  absl::StatusOr<Prediction> Predict(const PredictionRequest& request,
+                                     const PredictOptions& options = {},
+                                     Hook<float>* hook = nullptr) const;
 
   // Returns the losses of training examples, computed as one shard. They equal
   // the trainer's losses of an optimizer step with one shard. `hook`, which
@@ -114,7 +114,7 @@ class Run {
 
   // Traces a prediction for inspection, in a pass of forward(). The result must
   // not outlive this run.
-  absl::StatusOr<Traced<float>> Trace(const Question& question,
+  absl::StatusOr<Traced<float>> Trace(const PredictionRequest& request,
                                       const TraceOptions& options = {}) const;
 
  private:

@@ -292,165 +292,167 @@ EvaluatedSet MaskedWordModel::Predict(
   return set;
 }
 
-absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::ReadTyped(
+absl::StatusOr<MaskedWordModel::EncodedInput> MaskedWordModel::ReadTyped(
     absl::string_view text) const {
   std::vector<absl::string_view> parts = {text};
   if (next_sentence_.has_value()) {
     REGARD_ASSIGN_OR_RETURN(parts, TextOrPair(text));
   }
-  Asked asked = {.pair = parts.size() > 1};
-  if (const int least = asked.pair ? 3 : 2; longest() < least) {
+  EncodedInput input = {.pair = parts.size() > 1};
+  if (const int least = input.pair ? 3 : 2; longest() < least) {
     return absl::InvalidArgumentError(
         absl::StrCat("the model reads at most ", longest(),
                      " tokens, but an input has at least ", least));
   }
-  asked.notes = CutNotes(pieces_, parts, longest());
-  if (!asked.pair) {
-    asked.ids = pieces_.Encode(text, longest());
-    return asked;
+  input.notes = CutNotes(pieces_, parts, longest());
+  if (!input.pair) {
+    input.ids = pieces_.Encode(text, longest());
+    return input;
   }
   EncodedPair pair = pieces_.EncodePair(parts[0], parts[1], longest());
-  asked.ids = std::move(pair.ids);
-  asked.types.resize(asked.ids.size(), 1);
-  std::fill_n(asked.types.begin(), pair.second, 0);
-  return asked;
+  input.ids = std::move(pair.ids);
+  input.types.resize(input.ids.size(), 1);
+  std::fill_n(input.types.begin(), pair.second, 0);
+  return input;
 }
 
-absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
-    Forward<float>& forward, const Question& question) const {
-  REGARD_RETURN_IF_ERROR(CheckIsText(question));
+absl::StatusOr<MaskedWordModel::EncodedInput> MaskedWordModel::Read(
+    Forward<float>& forward, const PredictionRequest& request) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(request));
   forward.BeginStep();
-  Asked asked;
-  if (question.example < 0) {
-    REGARD_ASSIGN_OR_RETURN(asked, ReadTyped(question.text));
-    asked.text = question.text;
+  EncodedInput input;
+  if (request.example < 0) {
+    REGARD_ASSIGN_OR_RETURN(input, ReadTyped(request.text));
+    input.text = request.text;
   } else {
     const MaskedText& text = test_.size() > 0 ? test_ : dev_;
     REGARD_RETURN_IF_ERROR(
-        CheckExample(question, static_cast<size_t>(text.size())));
+        CheckExample(request, static_cast<size_t>(text.size())));
     const MaskedBatch masked = text.MakeBatch(
-        {question.example}, EvaluationMasking(), forward.tape().arena());
-    asked.types.assign(masked.input.types.begin(), masked.input.types.end());
-    asked.ids.assign(masked.input.ids.begin(), masked.input.ids.end());
-    asked.text = TextOf(asked.ids);
+        {request.example}, EvaluationMasking(), forward.tape().arena());
+    input.types.assign(masked.input.types.begin(), masked.input.types.end());
+    input.ids.assign(masked.input.ids.begin(), masked.input.ids.end());
+    input.text = TextOf(input.ids);
     // The targets, ordered by position.
     std::map<int32_t, int32_t> targets;
     for (size_t i = 0; i < masked.targets.size(); ++i) {
       targets[masked.positions[i]] = masked.targets[i];
     }
-    std::vector<int32_t> whole = asked.ids;
+    std::vector<int32_t> whole = input.ids;
     for (const auto& [position, id] : targets) {
       whole[static_cast<size_t>(position)] = id;
     }
-    asked.reference = TextOf(whole);
+    input.reference = TextOf(whole);
   }
-  for (size_t i = 0; i < asked.ids.size(); ++i) {
-    if (asked.ids[i] == pieces_.mask()) {
-      asked.positions.push_back(static_cast<int32_t>(i));
+  for (size_t i = 0; i < input.ids.size(); ++i) {
+    if (input.ids[i] == pieces_.mask()) {
+      input.positions.push_back(static_cast<int32_t>(i));
     }
   }
-  return asked;
+  return input;
 }
 
-absl::Status MaskedWordModel::WithoutMask(const Question& question) const {
-  if (question.example >= 0) {
+absl::Status MaskedWordModel::WithoutMask(
+    const PredictionRequest& request) const {
+  if (request.example >= 0) {
     return absl::InvalidArgumentError(
         "no token of this example is masked: only known tokens can be masked");
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "expected a text with [MASK] among its first ", longest(), " tokens",
       next_sentence_.has_value() ? ", or a pair separated by a tab" : "",
-      "; got '", question.text, "'"));
+      "; got '", request.text, "'"));
 }
 
-Answered MaskedWordModel::AnswerPair(Forward<float>& forward,
-                                     const Asked& asked,
-                                     const AnswerOptions& options) const {
+Prediction MaskedWordModel::PredictPair(Forward<float>& forward,
+                                        const EncodedInput& input,
+                                        const PredictOptions& options) const {
   const Var<float> hidden =
-      bert_(forward, {.size = 1, .ids = asked.ids, .types = asked.types});
+      bert_(forward, {.size = 1, .ids = input.ids, .types = input.types});
   const Var<float> predicted =
       LogSoftmax((*next_sentence_)(forward, bert_.Pool(forward, hidden)));
-  Answered answer = {.input = asked.text, .notes = asked.notes};
-  answer.choices.push_back(
+  Prediction prediction = {.input = input.text, .notes = input.notes};
+  prediction.choices.push_back(
       RankedChoices(predicted.span(), options.most_choices,
                     [](size_t id) { return std::string(kPairClasses[id]); }));
-  answer.text = kPairClasses[predicted.span()[0] < predicted.span()[1] ? 1 : 0];
-  return answer;
+  prediction.text =
+      kPairClasses[predicted.span()[0] < predicted.span()[1] ? 1 : 0];
+  return prediction;
 }
 
 Var<float> MaskedWordModel::Fill(Forward<float>& forward,
-                                 const Asked& asked) const {
+                                 const EncodedInput& input) const {
   const Var<float> hidden =
-      bert_(forward, {.size = 1, .ids = asked.ids, .types = asked.types});
+      bert_(forward, {.size = 1, .ids = input.ids, .types = input.types});
   return LogSoftmax(
-      head_.Logits(forward, AtPositions(hidden, asked.positions)));
+      head_.Logits(forward, AtPositions(hidden, input.positions)));
 }
 
-std::string MaskedWordModel::FilledIn(const Question& question,
-                                      const Asked& asked,
+std::string MaskedWordModel::FilledIn(const PredictionRequest& request,
+                                      const EncodedInput& input,
                                       absl::Span<const int32_t> words) const {
-  if (question.example >= 0) {
-    std::vector<int32_t> ids = asked.ids;
+  if (request.example >= 0) {
+    std::vector<int32_t> ids = input.ids;
     for (size_t i = 0; i < words.size(); ++i) {
-      ids[static_cast<size_t>(asked.positions[i])] = words[i];
+      ids[static_cast<size_t>(input.positions[i])] = words[i];
     }
     return TextOf(ids);
   }
-  if (!asked.pair) return pieces_.FillIn(question.text, words);
+  if (!input.pair) return pieces_.FillIn(request.text, words);
   // Counts the masks that remain in the first text, which may have been cut.
   const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(question.text, '\t');
+      absl::StrSplit(request.text, '\t');
   const auto of_first = static_cast<size_t>(
-      std::ranges::count_if(asked.positions, [&](int32_t position) {
-        return asked.types[static_cast<size_t>(position)] == 0;
+      std::ranges::count_if(input.positions, [&](int32_t position) {
+        return input.types[static_cast<size_t>(position)] == 0;
       }));
   return absl::StrCat(pieces_.FillIn(parts.first, words.first(of_first)), "\t",
                       pieces_.FillIn(parts.second, words.subspan(of_first)));
 }
 
-absl::StatusOr<Answered> MaskedWordModel::Answer(
-    Forward<float>& forward, const Question& question,
-    const AnswerOptions& options) const {
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
-  if (asked.positions.empty()) {
-    if (asked.pair) return AnswerPair(forward, asked, options);
-    return WithoutMask(question);
+absl::StatusOr<Prediction> MaskedWordModel::Predict(
+    Forward<float>& forward, const PredictionRequest& request,
+    const PredictOptions& options) const {
+  REGARD_ASSIGN_OR_RETURN(const EncodedInput input, Read(forward, request));
+  if (input.positions.empty()) {
+    if (input.pair) return PredictPair(forward, input, options);
+    return WithoutMask(request);
   }
-  Answered answer = {
-      .input = asked.text, .reference = asked.reference, .notes = asked.notes};
-  const Var<float> predicted = Fill(forward, asked);
+  Prediction prediction = {
+      .input = input.text, .reference = input.reference, .notes = input.notes};
+  const Var<float> predicted = Fill(forward, input);
   std::vector<int32_t> words;
-  for (size_t i = 0; i < asked.positions.size(); ++i) {
+  for (size_t i = 0; i < input.positions.size(); ++i) {
     const auto row =
         predicted.span().subspan(i * predicted.cols(), predicted.cols());
     words.push_back(static_cast<int32_t>(
         std::max_element(row.begin(), row.end()) - row.begin()));
-    answer.choices.push_back(RankedChoices(
+    prediction.choices.push_back(RankedChoices(
         row, options.most_choices,
         [&](size_t id) { return pieces_.Token(static_cast<int32_t>(id)); }));
   }
-  answer.text = FilledIn(question, asked, words);
-  return answer;
+  prediction.text = FilledIn(request, input, words);
+  return prediction;
 }
 
 absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
-    Forward<float>& forward, const Question& question,
+    Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
+  REGARD_ASSIGN_OR_RETURN(const EncodedInput input, Read(forward, request));
   REGARD_RETURN_IF_ERROR(
-      CheckTracedSize("input", asked.ids.size(), options.most_tokens));
-  Traced<float> traced = {.labels = BertLabels(pieces_, asked.ids)};
+      CheckTracedSize("input", input.ids.size(), options.most_tokens));
+  Traced<float> traced = {.labels = BertLabels(pieces_, input.ids)};
   TraceLabels& labels = traced.labels;
-  labels.input = asked.text;
-  labels.notes = asked.notes;
-  if (asked.positions.empty()) {
+  labels.input = input.text;
+  labels.notes = input.notes;
+  if (input.positions.empty()) {
     // The trace must show the typed text, so the text must not be cut.
-    const auto size = std::ssize(pieces_.Tokenize(question.text));
-    if (size + (asked.pair ? 3 : 2) > longest()) return WithoutMask(question);
-    labels.answer = absl::StrJoin(labels.sequences[0].labels, " ");
-    traced.pass = [this, asked](Forward<float>& with) {
-      bert_(with, {.size = 1, .ids = asked.ids, .types = asked.types});
+    const auto size = std::ssize(pieces_.Tokenize(request.text));
+    if (size + (input.pair ? 3 : 2) > longest()) return WithoutMask(request);
+    labels.prediction = absl::StrJoin(labels.sequences[0].labels, " ");
+    traced.pass = [this, input](Forward<float>& with) {
+      bert_(with, {.size = 1, .ids = input.ids, .types = input.types});
       return Var<float>();
     };
     return traced;
@@ -458,26 +460,26 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
   const auto name = [this](size_t id) {
     return pieces_.Token(static_cast<int32_t>(id));
   };
-  const Var<float> predicted = Fill(forward, asked);
+  const Var<float> predicted = Fill(forward, input);
   std::vector<int32_t> likeliest;
-  for (size_t i = 0; i < asked.positions.size(); ++i) {
+  for (size_t i = 0; i < input.positions.size(); ++i) {
     const auto row =
         predicted.span().subspan(i * predicted.cols(), predicted.cols());
     likeliest.push_back(static_cast<int32_t>(
         std::max_element(row.begin(), row.end()) - row.begin()));
-    const int32_t position = asked.positions[i];
+    const int32_t position = input.positions[i];
     labels.outputs.push_back(
         {name(static_cast<size_t>(likeliest.back())), position});
     traced.lens.rows.push_back(absl::StrCat("[MASK] at ", position));
   }
-  labels.answer = FilledIn(question, asked, likeliest);
+  labels.prediction = FilledIn(request, input, likeliest);
   labels.alignment = "bert/layers[*]/self/attention/weights";
-  traced.pass = [this, asked, likeliest](Forward<float>& with) {
-    return PickEach(Fill(with, asked), likeliest);
+  traced.pass = [this, input, likeliest](Forward<float>& with) {
+    return PickEach(Fill(with, input), likeliest);
   };
   traced.lens.sites = kBertResiduals;
   traced.lens.name = name;
-  traced.lens.log_probabilities = [this, positions = asked.positions](
+  traced.lens.log_probabilities = [this, positions = input.positions](
                                       Forward<float>& with, Var<float> x) {
     const Var<float> hidden = bert_.stack().Finish(with, x);
     return LogSoftmax(head_.Logits(with, AtPositions(hidden, positions)));

@@ -91,14 +91,14 @@ class MaskedWordModel : public BertModel {
   // from dev if there is no test set. The reference of an example is its text.
   // With next_sentence, a text may be two texts separated by a tab. If such a
   // pair has no [MASK], predicts whether the second text follows the first.
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question,
-                                  const AnswerOptions& options) const;
+  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
+                                     const PredictionRequest& request,
+                                     const PredictOptions& options) const;
 
-  // Traces the likeliest word of each [MASK], for the same inputs as Answer().
+  // Traces the likeliest word of each [MASK], for the same inputs as Predict().
   // A text without [MASK] must not be cut. Its trace has no outputs.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const Question& question,
+                                      const PredictionRequest& request,
                                       const TraceOptions& options) const;
 
   const Bert<float>& bert() const override { return bert_; }
@@ -123,7 +123,7 @@ class MaskedWordModel : public BertModel {
   std::string TextOf(absl::Span<const int32_t> ids) const;
 
  private:
-  struct Asked {
+  struct EncodedInput {
     bool pair = false;      // whether the input is a typed pair
     std::string text = {};  // the typed text, or the tokens of an example
     std::vector<int32_t> ids = {};
@@ -133,19 +133,20 @@ class MaskedWordModel : public BertModel {
     std::vector<std::string> notes = {};
   };
   // Begins a step of `forward`.
-  absl::StatusOr<Asked> Read(Forward<float>& forward,
-                             const Question& question) const;
-  absl::StatusOr<Asked> ReadTyped(absl::string_view text) const;
-  absl::Status WithoutMask(const Question& question) const;
+  absl::StatusOr<EncodedInput> Read(Forward<float>& forward,
+                                    const PredictionRequest& request) const;
+  absl::StatusOr<EncodedInput> ReadTyped(absl::string_view text) const;
+  absl::Status WithoutMask(const PredictionRequest& request) const;
   // Predicts whether the second text of a pair follows the first.
-  Answered AnswerPair(Forward<float>& forward, const Asked& asked,
-                      const AnswerOptions& options) const;
+  Prediction PredictPair(Forward<float>& forward, const EncodedInput& encoded,
+                         const PredictOptions& options) const;
   // Returns the input with `words` in place of its masks.
-  std::string FilledIn(const Question& question, const Asked& asked,
+  std::string FilledIn(const PredictionRequest& request,
+                       const EncodedInput& encoded,
                        absl::Span<const int32_t> words) const;
   // Returns the log-probability of each word at the masked positions,
   // [positions, vocabulary].
-  Var<float> Fill(Forward<float>& forward, const Asked& asked) const;
+  Var<float> Fill(Forward<float>& forward, const EncodedInput& encoded) const;
 
   std::vector<bool> KnownTokens() const;
 

@@ -272,42 +272,42 @@ TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
 }
 
 TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
-  const auto answer_of = [](const std::string& masked, int longest,
-                            const std::string& text) {
+  const auto prediction_for = [](const std::string& masked, int longest,
+                                 const std::string& text) {
     BertConfig config = ConfigOf(masked);
     config.mutable_transformer()->mutable_position_embedding()->set_longest(
         longest);
     const auto model = ModelOf(config);
     Tape<float> tape;
     Forward<float> forward(tape, model->parameters(), nullptr);
-    const auto answer = model->Answer(forward, {.text = text}, {});
-    if (!answer.ok()) return std::string(answer.status().message());
-    return absl::StrCat(answer->text, absl::StrJoin(answer->notes, ""));
+    const auto prediction = model->Predict(forward, {.text = text}, {});
+    if (!prediction.ok()) return std::string(prediction.status().message());
+    return absl::StrCat(prediction->text, absl::StrJoin(prediction->notes, ""));
   };
   const std::string pairs = "block: 16 next_sentence: true";
-  const std::string said = answer_of(pairs, 16, "a b\tc d");
+  const std::string said = prediction_for(pairs, 16, "a b\tc d");
   EXPECT_TRUE(said == "follows" || said == "does not follow") << said;
-  const std::string filled = answer_of(pairs, 16, "A  b\tc [MASK]");
+  const std::string filled = prediction_for(pairs, 16, "A  b\tc [MASK]");
   EXPECT_EQ(filled.find("A  b\tc "), 0);
   EXPECT_FALSE(absl::StrContains(filled, "[MASK]")) << filled;
   // The model reads [CLS] a [MASK] [SEP] [MASK] [SEP], because the second mask
   // of the first text is cut off.
-  const std::string cut = answer_of(pairs, 6, "a [MASK] b [MASK]\t[MASK]");
+  const std::string cut = prediction_for(pairs, 6, "a [MASK] b [MASK]\t[MASK]");
   EXPECT_EQ(cut.find("a "), 0);
   EXPECT_TRUE(absl::StrContains(cut, " b [MASK]\t")) << cut;
   EXPECT_FALSE(absl::StrContains(cut, "\t[MASK]")) << cut;
   EXPECT_TRUE(absl::EndsWith(cut, "is cut: only 6 of 8 tokens are read"))
       << cut;
-  EXPECT_TRUE(absl::EndsWith(answer_of("block: 16", 3, "[MASK] b"),
+  EXPECT_TRUE(absl::EndsWith(prediction_for("block: 16", 3, "[MASK] b"),
                              "is cut: only 3 of 4 tokens are read"));
-  EXPECT_EQ(answer_of(pairs, 16, "a\tb\tc"),
+  EXPECT_EQ(prediction_for(pairs, 16, "a\tb\tc"),
             "expected a text, or two texts separated by a tab; got 2 tabs");
-  EXPECT_EQ(answer_of(pairs, 2, "a\tb"),
+  EXPECT_EQ(prediction_for(pairs, 2, "a\tb"),
             "the model reads at most 2 tokens, but an input has at least 3");
-  EXPECT_EQ(answer_of("block: 16", 1, "a [MASK]"),
+  EXPECT_EQ(prediction_for("block: 16", 1, "a [MASK]"),
             "the model reads at most 1 tokens, but an input has at least 2");
   EXPECT_EQ(
-      answer_of("block: 16", 16, "a\tb"),
+      prediction_for("block: 16", 16, "a\tb"),
       "expected a text with [MASK] among its first 16 tokens; got 'a\tb'");
 }
 
@@ -356,7 +356,7 @@ TEST(MaskedWordModelTest, OfUnknownWordsNothingIsMasked) {
   EXPECT_FALSE(model->predicts_on_dev());
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), nullptr);
-  EXPECT_EQ(model->Answer(forward, {.example = 0}, {}).status().message(),
+  EXPECT_EQ(model->Predict(forward, {.example = 0}, {}).status().message(),
             "no token of this example is masked: only known tokens can be "
             "masked");
 }

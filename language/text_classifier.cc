@@ -203,21 +203,21 @@ EvaluatedSet TextClassifier::Classify(
   const std::vector<Example> encoded = Encode(texts);
   EvaluatedSet set = {.metrics = {{"accuracy"}}};
   double loss = 0;
-  struct Answers {
+  struct BatchPredictions {
     double loss = 0;
     std::vector<int32_t> best = {};
 
     auto members() { return std::tie(loss, best); }
   };
-  const auto answer = [&](Forward<float>& passes,
-                          absl::Span<const int64_t> examples) {
+  const auto prediction = [&](Forward<float>& passes,
+                              absl::Span<const int64_t> examples) {
     absl::Span<const int32_t> labels;
     const Var<float> logits = Logits(passes, encoded, examples, &labels);
     const auto row_of = [&](const Var<float>& rows, size_t i) {
       const absl::Span<const float> all = rows.span();
       return all.subspan(i * data_.labels.size(), data_.labels.size());
     };
-    Answers answers;
+    BatchPredictions answers;
     for (size_t i = 0; i < labels.size(); ++i) {
       answers.best.push_back(names_.Best(row_of(logits, i)));
     }
@@ -232,7 +232,7 @@ EvaluatedSet TextClassifier::Classify(
     return answers;
   };
   const auto add = [&](absl::Span<const int64_t> examples,
-                       const Answers& answers) {
+                       const BatchPredictions& answers) {
     loss += answers.loss;
     for (size_t i = 0; i < examples.size(); ++i) {
       const LabelledText& text = texts[static_cast<size_t>(examples[i])];
@@ -245,7 +245,7 @@ EvaluatedSet TextClassifier::Classify(
     }
   };
   const auto size = static_cast<int64_t>(texts.size());
-  ForEachBatch(forward, size, kEvaluationTexts, answer, add);
+  ForEachBatch(forward, size, kEvaluationTexts, prediction, add);
   set.totals = {{"loss", loss / static_cast<double>(size)}};
   return set;
 }
@@ -261,15 +261,15 @@ std::vector<float> TextClassifier::Predict(Forward<float>& forward,
 }
 
 absl::StatusOr<LabelledText> TextClassifier::Read(
-    const Question& question) const {
-  REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  if (question.example >= 0) {
+    const PredictionRequest& request) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(request));
+  if (request.example >= 0) {
     const std::vector<LabelledText>& texts =
         data_.test.empty() ? data_.dev : data_.test;
-    REGARD_RETURN_IF_ERROR(CheckExample(question, texts.size()));
-    return texts[static_cast<size_t>(question.example)];
+    REGARD_RETURN_IF_ERROR(CheckExample(request, texts.size()));
+    return texts[static_cast<size_t>(request.example)];
   }
-  REGARD_ASSIGN_OR_RETURN(const auto parts, TextOrPair(question.text));
+  REGARD_ASSIGN_OR_RETURN(const auto parts, TextOrPair(request.text));
   LabelledText text = {.text = std::string(parts[0]), .label = -1};
   if (parts.size() == 2) text.second = std::string(parts[1]);
   const std::string why_not = WhyNot(text);
@@ -277,28 +277,28 @@ absl::StatusOr<LabelledText> TextClassifier::Read(
   return text;
 }
 
-absl::StatusOr<Answered> TextClassifier::Answer(
-    Forward<float>& forward, const Question& question,
-    const AnswerOptions& options) const {
+absl::StatusOr<Prediction> TextClassifier::Predict(
+    Forward<float>& forward, const PredictionRequest& request,
+    const PredictOptions& options) const {
   const std::vector<std::string>& labels = data_.labels;
-  REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(question));
-  Answered answer = {.input = Joined(text, "\t")};
-  answer.notes = CutNotes(pieces_, TextsOf(text), longest());
+  REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(request));
+  Prediction prediction = {.input = Joined(text, "\t")};
+  prediction.notes = CutNotes(pieces_, TextsOf(text), longest());
   if (text.label >= 0) {
-    answer.reference = labels[static_cast<size_t>(text.label)];
+    prediction.reference = labels[static_cast<size_t>(text.label)];
   }
-  answer.choices.push_back(
+  prediction.choices.push_back(
       RankedChoices(Predict(forward, text), options.most_choices,
                     [&](size_t label) { return labels[label]; }));
-  answer.text = answer.choices[0][0].name;
-  return answer;
+  prediction.text = prediction.choices[0][0].name;
+  return prediction;
 }
 
 absl::StatusOr<Traced<float>> TextClassifier::Trace(
-    Forward<float>& forward, const Question& question,
+    Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
-  REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(question));
+  REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(request));
   const std::vector<Example> encoded = {Encode(text)};
   REGARD_RETURN_IF_ERROR(
       CheckTracedSize("input", encoded[0].ids.size(), options.most_tokens));
@@ -310,7 +310,7 @@ absl::StatusOr<Traced<float>> TextClassifier::Trace(
   const std::vector<float> predicted = Predict(forward, text);
   labels.chosen =
       std::max_element(predicted.begin(), predicted.end()) - predicted.begin();
-  labels.answer = data_.labels[static_cast<size_t>(labels.chosen)];
+  labels.prediction = data_.labels[static_cast<size_t>(labels.chosen)];
   traced.pass = [this, encoded](Forward<float>& with) {
     absl::Span<const int32_t> ignored;
     const Var<float> logits = LogSoftmax(Logits(with, encoded, {0}, &ignored));

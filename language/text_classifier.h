@@ -73,13 +73,13 @@ class TextClassifier : public BertModel {
 
   // Predicts the class of a text, of a pair separated by a tab, or of an
   // example. Examples are from test, or from dev if there is no test set.
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question,
-                                  const AnswerOptions& options) const;
+  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
+                                     const PredictionRequest& request,
+                                     const PredictOptions& options) const;
 
-  // Traces all classes, for the same inputs as Answer().
+  // Traces all classes, for the same inputs as Predict().
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const Question& question,
+                                      const PredictionRequest& request,
                                       const TraceOptions& options) const;
 
   // Returns the natural logarithms of the class probabilities.
@@ -105,7 +105,7 @@ class TextClassifier : public BertModel {
   std::string WhyNot(const LabelledText& text) const;
   // Returns the typed text or the example of `question`. The label of a typed
   // text is -1.
-  absl::StatusOr<LabelledText> Read(const Question& question) const;
+  absl::StatusOr<LabelledText> Read(const PredictionRequest& request) const;
   Example Encode(const LabelledText& text) const;
   // Returns an empty list if any text cannot be encoded.
   std::vector<Example> Encode(absl::Span<const LabelledText> texts) const;

@@ -179,11 +179,11 @@ class PairClassifierTest : public ::testing::Test {
                WordVocabulary("a b c", TokenOptions({}), 1), Pairs(), {}),
         forward_(tape_, model_.parameters(), nullptr) {}
 
-  absl::StatusOr<Answered> Answer(const std::string& text) {
-    return model_.Answer(forward_, {.text = text}, {});
+  absl::StatusOr<Prediction> Predict(const std::string& text) {
+    return model_.Predict(forward_, {.text = text}, {});
   }
   std::string ErrorOf(const std::string& text) {
-    return std::string(Answer(text).status().message());
+    return std::string(Predict(text).status().message());
   }
 
   TextClassifier model_;
@@ -218,18 +218,18 @@ TEST_F(PairClassifierTest, Learns) {
   const std::vector<EvaluatedSet> sets = model_.Evaluate(forward_, Split::kDev);
   EXPECT_EQ(MetricsOf(sets).at("accuracy"), 1);
   EXPECT_EQ(sets[0].examples[1].input, "b c | a");
-  EXPECT_EQ(Answer("c\tc")->text, "same");
-  EXPECT_EQ(Answer("c\tb")->text, "other");
-  const auto example = model_.Answer(forward_, {.example = 1}, {});
+  EXPECT_EQ(Predict("c\tc")->text, "same");
+  EXPECT_EQ(Predict("c\tb")->text, "other");
+  const auto example = model_.Predict(forward_, {.example = 1}, {});
   EXPECT_EQ(example->input, "b c\ta");
   EXPECT_EQ(example->reference, "other");
 }
 
 TEST_F(PairClassifierTest, SaysWhatItCuts) {
-  EXPECT_THAT(Answer("a b\tb c a")->notes, IsEmpty());
-  EXPECT_THAT(Answer("a b\tb c a c")->notes,
+  EXPECT_THAT(Predict("a b\tb c a")->notes, IsEmpty());
+  EXPECT_THAT(Predict("a b\tb c a c")->notes,
               ElementsAre("is cut: only 8 of 9 tokens are read"));
-  EXPECT_THAT(Answer("a b c a b c a")->notes,
+  EXPECT_THAT(Predict("a b c a b c a")->notes,
               ElementsAre("is cut: only 8 of 9 tokens are read"));
   EXPECT_THAT(
       model_.Trace(forward_, {.text = "a b\tb c a c"}, {})->labels.notes,

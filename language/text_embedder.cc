@@ -193,32 +193,33 @@ EvaluatedSet TextEmbedder::Compare(Forward<float>& forward,
   return set;
 }
 
-absl::StatusOr<TextEmbedder::Asked> TextEmbedder::Read(
-    const Question& question) const {
-  REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  Asked asked = {.input = question.text};
-  if (question.example >= 0) {
+absl::StatusOr<TextEmbedder::EncodedInput> TextEmbedder::Read(
+    const PredictionRequest& request) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(request));
+  EncodedInput encoded = {.input = request.text};
+  if (request.example >= 0) {
     const std::vector<ScoredPair>& pairs =
         data_.test.empty() ? data_.dev : data_.test;
-    REGARD_RETURN_IF_ERROR(CheckExample(question, pairs.size()));
-    const ScoredPair& pair = pairs[static_cast<size_t>(question.example)];
-    asked.input = absl::StrCat(pair.first, "\t", pair.second);
-    asked.reference = NumberText(pair.score);
+    REGARD_RETURN_IF_ERROR(CheckExample(request, pairs.size()));
+    const ScoredPair& pair = pairs[static_cast<size_t>(request.example)];
+    encoded.input = absl::StrCat(pair.first, "\t", pair.second);
+    encoded.reference = NumberText(pair.score);
   }
-  REGARD_ASSIGN_OR_RETURN(const auto texts, TextOrPair(asked.input));
-  for (const absl::string_view text : texts) asked.texts.emplace_back(text);
-  return asked;
+  REGARD_ASSIGN_OR_RETURN(const auto texts, TextOrPair(encoded.input));
+  for (const absl::string_view text : texts) encoded.texts.emplace_back(text);
+  return encoded;
 }
 
-absl::StatusOr<Answered> TextEmbedder::Answer(Forward<float>& forward,
-                                              const Question& question) const {
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
-  Answered answer = {.input = asked.input, .reference = asked.reference};
+absl::StatusOr<Prediction> TextEmbedder::Predict(
+    Forward<float>& forward, const PredictionRequest& request) const {
+  REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
+  Prediction prediction = {.input = encoded.input,
+                           .reference = encoded.reference};
   std::vector<std::vector<int32_t>> texts;
-  for (const std::string& text : asked.texts) {
+  for (const std::string& text : encoded.texts) {
     texts.push_back(pieces_.Encode(text, longest()));
     for (std::string& note : CutNotes(pieces_, {text}, longest())) {
-      answer.notes.push_back(std::move(note));
+      prediction.notes.push_back(std::move(note));
     }
   }
   forward.BeginStep();
@@ -232,19 +233,19 @@ absl::StatusOr<Answered> TextEmbedder::Answer(Forward<float>& forward,
   } else {
     FinishVector(vectors(), pooled.span(), absl::MakeSpan(numbers));
   }
-  answer.values.assign(numbers.begin(), numbers.end());
-  answer.text = VectorText(numbers);
-  return answer;
+  prediction.values.assign(numbers.begin(), numbers.end());
+  prediction.text = VectorText(numbers);
+  return prediction;
 }
 
 absl::StatusOr<Traced<float>> TextEmbedder::Trace(
-    Forward<float>& forward, const Question& question,
+    Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
+  REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
   // The trace must show the typed text, so the text must not be cut.
   const std::vector<int32_t> first =
-      pieces_.Encode(asked.texts[0], std::numeric_limits<int64_t>::max());
+      pieces_.Encode(encoded.texts[0], std::numeric_limits<int64_t>::max());
   const int64_t most = std::min(longest(), options.most_tokens);
   if (std::ssize(first) <= kShortestText || std::ssize(first) > most) {
     return absl::InvalidArgumentError(
@@ -253,13 +254,13 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
   }
   Traced<float> traced = {.labels = BertLabels(pieces_, first)};
   TraceLabels& labels = traced.labels;
-  labels.input = asked.input;
+  labels.input = encoded.input;
   const auto vector_of = [this](Forward<float>& with,
                                 const std::vector<int32_t>& ids) {
     return Pooled(with, 1, [&](int64_t) { return absl::MakeConstSpan(ids); });
   };
-  if (asked.texts.size() == 1) {
-    labels.answer = absl::StrJoin(labels.sequences[0].labels, " ");
+  if (encoded.texts.size() == 1) {
+    labels.prediction = absl::StrJoin(labels.sequences[0].labels, " ");
     traced.pass = [vector_of, first](Forward<float>& with) {
       vector_of(with, first);
       return Var<float>();
@@ -269,11 +270,13 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
   std::vector<float> second(static_cast<size_t>(bert_.width()));
   forward.BeginStep();
   NormalizeVector(
-      vector_of(forward, pieces_.Encode(asked.texts[1], longest())).span(),
+      vector_of(forward, pieces_.Encode(encoded.texts[1], longest())).span(),
       absl::MakeSpan(second));
-  REGARD_ASSIGN_OR_RETURN(const Answered answer, Answer(forward, question));
-  labels.answer = answer.text;
-  labels.notes = answer.notes;  // includes notes on a second text that is cut
+  REGARD_ASSIGN_OR_RETURN(const Prediction prediction,
+                          Predict(forward, request));
+  labels.prediction = prediction.text;
+  labels.notes =
+      prediction.notes;  // includes notes on a second text that is cut
   labels.outputs = {{"similarity"}};
   labels.output_unit = "similarity";
   labels.chosen = 0;

@@ -71,12 +71,12 @@ class TextEmbedder : public BertModel {
   // Returns the embedding of a text. For two texts separated by a tab, or for
   // an example, returns their similarity. Examples are from test, or from dev
   // if there is no test set.
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question) const;
+  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
+                                     const PredictionRequest& request) const;
   // Traces the pass over a text. For two texts, traces the pass over the first
   // one and the similarity, with the second embedding held constant.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const Question& question,
+                                      const PredictionRequest& request,
                                       const TraceOptions& options) const;
 
   const Bert<float>& bert() const override { return bert_; }
@@ -96,14 +96,14 @@ class TextEmbedder : public BertModel {
   };
   using TextOfRow = absl::FunctionRef<absl::Span<const int32_t>(int64_t row)>;
 
-  struct Asked {
+  struct EncodedInput {
     std::string input;
     std::string reference = {};
     std::vector<std::string> texts = {};  // one or two texts
   };
 
   std::vector<Example> Encode(absl::Span<const ScoredPair> pairs) const;
-  absl::StatusOr<Asked> Read(const Question& question) const;
+  absl::StatusOr<EncodedInput> Read(const PredictionRequest& request) const;
   // Returns the pooled outputs of each text, [texts, width], not normalized.
   Var<float> Pooled(Forward<float>& forward, int64_t texts,
                     TextOfRow text_of_row) const;

@@ -174,38 +174,38 @@ TEST_F(TextEmbedderTest, AnswersWithVectorsAndSimilarities) {
   Infer();
   const std::vector<float> vectors = Embedded({"a b", "c"});
   const absl::Span<const float> both = vectors;
-  const auto vector = model_.Answer(forward_, {.text = "a b"});
+  const auto vector = model_.Predict(forward_, {.text = "a b"});
   ASSERT_THAT(vector, IsOk());
   EXPECT_EQ(vector->text, VectorText(both.subspan(0, 8)));
   ASSERT_THAT(vector->values, SizeIs(8));
   EXPECT_EQ(vector->values[7], vectors[7]);
   EXPECT_EQ(vector->reference, "");
-  const auto similarity = model_.Answer(forward_, {.text = "a b\tc"});
+  const auto similarity = model_.Predict(forward_, {.text = "a b\tc"});
   ASSERT_THAT(similarity, IsOk());
   ASSERT_THAT(similarity->values, SizeIs(1));
   EXPECT_NEAR(similarity->values[0],
               Similarity(both.subspan(0, 8), both.subspan(8)), 1e-6);
   EXPECT_EQ(similarity->text,
             VectorText({static_cast<float>(similarity->values[0])}));
-  EXPECT_THAT(model_.Answer(forward_, {.text = "a\tb\tc"}),
+  EXPECT_THAT(model_.Predict(forward_, {.text = "a\tb\tc"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("two texts separated by a tab; got 2 tabs")));
   std::string many = "a";
   while (many.size() < 2 * 255 - 1) many += " a";
-  const auto cut = model_.Answer(forward_, {.text = "b\t" + many});
+  const auto cut = model_.Predict(forward_, {.text = "b\t" + many});
   ASSERT_THAT(cut, IsOk());
   EXPECT_THAT(cut->notes,
               ElementsAre("is cut: only 256 of 257 tokens are read"));
   const auto traced = model_.Trace(forward_, {.text = "b\t" + many}, {});
   ASSERT_THAT(traced, IsOk());
   EXPECT_EQ(traced->labels.notes, cut->notes);
-  const auto example = model_.Answer(forward_, {.example = 1});
+  const auto example = model_.Predict(forward_, {.example = 1});
   ASSERT_THAT(example, IsOk());
   EXPECT_THAT(example->notes, SizeIs(0));
   EXPECT_EQ(example->input, "b c b\tb b");
   EXPECT_EQ(example->reference, "0.9");
   EXPECT_THAT(
-      model_.Answer(forward_, {.example = 4}),
+      model_.Predict(forward_, {.example = 4}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("less than 4")));
 }
 
@@ -223,13 +223,13 @@ TEST_F(TextEmbedderTest, AnswersAsItPoolsAndNormalizes) {
     std::vector<float> both(16);
     embedder.Embed({"a b", "c"}, absl::MakeSpan(both));
     const absl::Span<const float> vectors = both;
-    EXPECT_EQ(model.Answer(forward, {.text = "a b"})->text,
+    EXPECT_EQ(model.Predict(forward, {.text = "a b"})->text,
               VectorText(vectors.subspan(0, 8)));
     double squares[2] = {};
     for (size_t i = 0; i < 16; ++i) {
       squares[i / 8] += double{both[i]} * both[i];
     }
-    EXPECT_NEAR(model.Answer(forward, {.text = "a b\tc"})->values[0],
+    EXPECT_NEAR(model.Predict(forward, {.text = "a b\tc"})->values[0],
                 Similarity(vectors.subspan(0, 8), vectors.subspan(8)) /
                     std::sqrt(squares[0] * squares[1]),
                 1e-6);

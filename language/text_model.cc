@@ -126,68 +126,69 @@ TextWindow TextModel::WindowOf(int64_t example) const {
   return train_lines_[static_cast<size_t>(example)];
 }
 
-absl::StatusOr<TextModel::Asked> TextModel::Read(
-    const Question& question) const {
-  REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  Asked asked;
-  if (question.example < 0) {
-    REGARD_ASSIGN_OR_RETURN(asked.prompt,
-                            model_.vocabulary().EncodePrompt(question.text));
-    return asked;
+absl::StatusOr<TextModel::EncodedInput> TextModel::Read(
+    const PredictionRequest& request) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(request));
+  EncodedInput encoded;
+  if (request.example < 0) {
+    REGARD_ASSIGN_OR_RETURN(encoded.prompt,
+                            model_.vocabulary().EncodePrompt(request.text));
+    return encoded;
   }
   const EncodedText& text = test_.ids.empty() ? dev_ : test_;
   const size_t size = text.ids.size();
   const bool lines = !text.lines.empty();
   const auto block = static_cast<size_t>(model_.block());
   REGARD_RETURN_IF_ERROR(CheckExample(
-      question, lines ? text.lines.size() - 1 : (size + block - 1) / block));
-  const auto i = static_cast<size_t>(question.example);
+      request, lines ? text.lines.size() - 1 : (size + block - 1) / block));
+  const auto i = static_cast<size_t>(request.example);
   const auto first = lines ? static_cast<size_t>(text.lines[i]) : i * block;
   const size_t end = lines ? static_cast<size_t>(text.lines[i + 1])
                            : std::min(size, first + block);
   const auto ids = absl::MakeConstSpan(text.ids).subspan(first, end - first);
   const size_t half = (ids.size() + 1) / 2;
-  asked.prompt.assign(ids.begin(), ids.begin() + half);
-  asked.rest = ids.subspan(half);
-  return asked;
+  encoded.prompt.assign(ids.begin(), ids.begin() + half);
+  encoded.rest = ids.subspan(half);
+  return encoded;
 }
 
-absl::StatusOr<Answered> TextModel::Answer(Forward<float>& forward,
-                                           const Question& question,
-                                           const AnswerOptions& options) const {
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
-  Answered answer = {.input = model_.vocabulary().OneLine(asked.prompt),
-                     .reference = model_.vocabulary().OneLine(asked.rest)};
+absl::StatusOr<Prediction> TextModel::Predict(
+    Forward<float>& forward, const PredictionRequest& request,
+    const PredictOptions& options) const {
+  REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
+  Prediction prediction = {
+      .input = model_.vocabulary().OneLine(encoded.prompt),
+      .reference = model_.vocabulary().OneLine(encoded.rest)};
   GenerationOptions generation;
   generation.length = options.length;
   generation.search.mutable_sampling()->set_top_k(1);
-  const auto made = Generate(model_, forward, {asked.prompt}, generation);
-  answer.text = model_.vocabulary().OneLine(made[0][0].ids);
+  const auto made = Generate(model_, forward, {encoded.prompt}, generation);
+  prediction.text = model_.vocabulary().OneLine(made[0][0].ids);
   const int64_t block = model_.block();
-  if (std::ssize(asked.prompt) > block) {
-    answer.notes.push_back(absl::StrCat(
-        "the text has ", asked.prompt.size(), " ids, but only the last ",
+  if (std::ssize(encoded.prompt) > block) {
+    prediction.notes.push_back(absl::StrCat(
+        "the text has ", encoded.prompt.size(), " ids, but only the last ",
         std::max<int64_t>(1, block / 2), " are read; the model reads at most ",
         block, " at once"));
   }
   // A model without <eos> always stops at the limit, so it gets no note.
   if (made[0][0].at_limit && model_.vocabulary().special_ids().end >= 0) {
-    answer.notes.push_back(absl::StrCat(
+    prediction.notes.push_back(absl::StrCat(
         "the continuation stopped at its limit of ", options.length, " ids"));
   }
-  return answer;
+  return prediction;
 }
 
 absl::StatusOr<Traced<float>> TextModel::Trace(
-    Forward<float>& forward, const Question& question,
+    Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   if (options.beam > 0) {
     return absl::InvalidArgumentError(
         "beam: does not apply to a language model, which has no beam search");
   }
-  REGARD_ASSIGN_OR_RETURN(Asked asked, Read(question));
-  std::vector<int32_t>& ids = asked.prompt;
-  if (question.example >= 0) {
+  REGARD_ASSIGN_OR_RETURN(EncodedInput encoded, Read(request));
+  std::vector<int32_t>& ids = encoded.prompt;
+  if (request.example >= 0) {
     ids.resize(std::min(ids.size(), static_cast<size_t>(options.most_tokens)));
   }
   const size_t prompt = ids.size();
@@ -237,7 +238,7 @@ Traced<float> TextModel::TraceIds(std::vector<int32_t> ids,
   Traced<float> traced;
   TraceLabels& labels = traced.labels;
   labels.input = vocabulary.OneLine(ids);
-  labels.answer = vocabulary.OneLine({last});
+  labels.prediction = vocabulary.OneLine({last});
   TracedSequence& text = labels.sequences.emplace_back();
   text.name = "text";
   for (const int32_t id : ids) text.labels.push_back(label(id));

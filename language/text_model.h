@@ -84,16 +84,16 @@ class TextModel : public Model<float> {
   // Continues a text with the likeliest ids. An example is a line or block of
   // test, or of dev if there is no test set. The first half of an example is
   // continued.
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question,
-                                  const AnswerOptions& options) const;
+  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
+                                     const PredictionRequest& request,
+                                     const PredictOptions& options) const;
 
   // Traces the pass that predicts each id of a text from the ids before it. The
   // text is followed by the target or, without a target, by the likeliest id.
   // At most most_tokens ids of an example are read. Returns an error if the
   // input has more ids than a block.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const Question& question,
+                                      const PredictionRequest& request,
                                       const TraceOptions& options) const;
   // Traces ids, each of which predicts the next. The last one predicts `last`.
   Traced<float> TraceIds(std::vector<int32_t> ids, int32_t last) const;
@@ -108,11 +108,11 @@ class TextModel : public Model<float> {
 
  private:
   // A text to continue, and the rest of the example.
-  struct Asked {
+  struct EncodedInput {
     std::vector<int32_t> prompt;
     absl::Span<const int32_t> rest = {};
   };
-  absl::StatusOr<Asked> Read(const Question& question) const;
+  absl::StatusOr<EncodedInput> Read(const PredictionRequest& request) const;
 
   TextWindow WindowOf(int64_t example) const;
   std::vector<TextWindow> EvaluationWindows(const EncodedText& text) const;

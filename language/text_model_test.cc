@@ -278,12 +278,12 @@ TEST(TextModelTest, RowsOfALongInputNeedNoMap) {
 
 TEST(TextModelTest, ATraceReadsABlockAtMost) {
   const auto traced = [](const std::string& block, const std::string& dev,
-                         const Question& question,
+                         const PredictionRequest& request,
                          const TraceOptions& options = {}) {
     TextModel model = ModelOf("block: " + block, {dev + dev + "b", dev, ""});
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
-    const auto trace = model.Trace(forward, question, options);
+    const auto trace = model.Trace(forward, request, options);
     return trace.ok() ? std::to_string(trace->labels.outputs.size())
                       : std::string(trace.status().message());
   };

@@ -154,7 +154,7 @@ void TokenClassifier::Loss(Forward<float>& forward,
 EvaluatedSet TokenClassifier::Classify(
     Forward<float>& forward,
     absl::Span<const LabelledSequence> sequences) const {
-  struct Answers {
+  struct BatchPredictions {
     double loss = 0;
     std::vector<int32_t> best = {};  // one for each label
 
@@ -165,18 +165,18 @@ EvaluatedSet TokenClassifier::Classify(
       .metrics = {{.name = "accuracy", .of_single_examples = true}}};
   double loss = 0;
   double count = 0;
-  const auto answer = [&](Forward<float>& passes,
-                          absl::Span<const int64_t> examples) {
+  const auto prediction = [&](Forward<float>& passes,
+                              absl::Span<const int64_t> examples) {
     absl::Span<const int32_t> labels;
     const Var<float> readouts = Readouts(passes, sequences, examples, &labels);
-    Answers answers;
+    BatchPredictions answers;
     answers.loss =
         ScoreTokens(decoder_.head(), passes, readouts, labels, &answers.best)
             .loss;
     return answers;
   };
   const auto add = [&](absl::Span<const int64_t> examples,
-                       const Answers& answers) {
+                       const BatchPredictions& answers) {
     loss += answers.loss;
     auto best = answers.best.begin();
     for (const int64_t example : examples) {
@@ -200,7 +200,7 @@ EvaluatedSet TokenClassifier::Classify(
   const auto size = static_cast<int64_t>(sequences.size());
   const int64_t most = std::max<int64_t>(
       1, kEvaluationTokens / std::max<int64_t>(1, LongestOf(sequences)));
-  ForEachBatch(forward, size, most, answer, add);
+  ForEachBatch(forward, size, most, prediction, add);
   set.totals = {{"loss", loss / std::max(1.0, count)}};
   return set;
 }
@@ -214,16 +214,16 @@ std::vector<EvaluatedSet> TokenClassifier::Evaluate(Forward<float>& forward,
 }
 
 absl::StatusOr<LabelledSequence> TokenClassifier::Read(
-    const Question& question) const {
-  REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  if (question.example >= 0) {
+    const PredictionRequest& request) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(request));
+  if (request.example >= 0) {
     const auto& sequences = data_.test.empty() ? data_.dev : data_.test;
-    REGARD_RETURN_IF_ERROR(CheckExample(question, sequences.size()));
-    return sequences[static_cast<size_t>(question.example)];
+    REGARD_RETURN_IF_ERROR(CheckExample(request, sequences.size()));
+    return sequences[static_cast<size_t>(request.example)];
   }
   LabelledSequence sequence;
   for (const absl::string_view word :
-       absl::StrSplit(question.text, ' ', absl::SkipWhitespace())) {
+       absl::StrSplit(request.text, ' ', absl::SkipWhitespace())) {
     int32_t token = 0;
     if (!absl::SimpleAtoi(word, &token) || token < 0 ||
         token >= data_.vocabulary) {
@@ -246,32 +246,32 @@ absl::StatusOr<LabelledSequence> TokenClassifier::Read(
   return sequence;
 }
 
-absl::StatusOr<Answered> TokenClassifier::Answer(
-    Forward<float>& forward, const Question& question,
-    const AnswerOptions& options) const {
-  REGARD_ASSIGN_OR_RETURN(const LabelledSequence sequence, Read(question));
+absl::StatusOr<Prediction> TokenClassifier::Predict(
+    Forward<float>& forward, const PredictionRequest& request,
+    const PredictOptions& options) const {
+  REGARD_ASSIGN_OR_RETURN(const LabelledSequence sequence, Read(request));
   forward.BeginStep();
   absl::Span<const int32_t> labels;
   const Var<float> readouts = Readouts(forward, {sequence}, {0}, &labels);
   const Var<float> predicted =
       LogSoftmax(decoder_.head().Logits(forward, readouts));
-  Answered answer = {.input = Joined(sequence.tokens)};
-  if (question.example >= 0) answer.reference = Joined(LabelsOf(sequence));
+  Prediction prediction = {.input = Joined(sequence.tokens)};
+  if (request.example >= 0) prediction.reference = Joined(LabelsOf(sequence));
   std::vector<std::string> best;
   for (int64_t row = 0; row < predicted.rows(); ++row) {
-    answer.choices.push_back(RankedChoices(
+    prediction.choices.push_back(RankedChoices(
         predicted.span().subspan(static_cast<size_t>(row * predicted.cols()),
                                  static_cast<size_t>(predicted.cols())),
         options.most_choices,
         [](size_t label) { return absl::StrCat(label); }));
-    best.push_back(answer.choices.back()[0].name);
+    best.push_back(prediction.choices.back()[0].name);
   }
-  answer.text = absl::StrJoin(best, " ");
-  return answer;
+  prediction.text = absl::StrJoin(best, " ");
+  return prediction;
 }
 
 absl::StatusOr<Traced<float>> TokenClassifier::Trace(
-    Forward<float>& forward, const Question& question,
+    Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   if (options.beam > 0 || options.target.has_value()) {
     return absl::InvalidArgumentError(
@@ -279,7 +279,7 @@ absl::StatusOr<Traced<float>> TokenClassifier::Trace(
                      ": does not apply to a token classifier, which explains "
                      "the labels that it predicts"));
   }
-  REGARD_ASSIGN_OR_RETURN(LabelledSequence sequence, Read(question));
+  REGARD_ASSIGN_OR_RETURN(LabelledSequence sequence, Read(request));
   REGARD_RETURN_IF_ERROR(
       CheckTracedSize("input", sequence.tokens.size(), options.most_tokens));
   std::vector<std::string> names;
@@ -287,22 +287,22 @@ absl::StatusOr<Traced<float>> TokenClassifier::Trace(
     names.push_back(absl::StrCat(token));
   }
   // The trace explains the model's own predictions.
-  REGARD_ASSIGN_OR_RETURN(const Answered answer,
-                          Answer(forward, question, {.most_choices = 1}));
+  REGARD_ASSIGN_OR_RETURN(const Prediction prediction,
+                          Predict(forward, request, {.most_choices = 1}));
   Traced<float> traced;
   TraceLabels& traced_labels = traced.labels;
   traced_labels.input = Joined(sequence.tokens);
-  traced_labels.answer = answer.text;
+  traced_labels.prediction = prediction.text;
   traced_labels.sequences.push_back({.name = "tokens", .labels = names});
   size_t next = 0;
   for (size_t i = 0; i < sequence.labels.size(); ++i) {
     if (sequence.labels[i] == kNoLabel) continue;
-    const std::string& best = answer.choices[next++][0].name;
+    const std::string& best = prediction.choices[next++][0].name;
     REGARD_CHECK(absl::SimpleAtoi(best, &sequence.labels[i])) << best;
     traced_labels.outputs.push_back({best, static_cast<int64_t>(i)});
   }
   traced_labels.sites = {{"*", 0, 0}};
-  traced_labels.chosen = std::ssize(answer.choices) - 1;
+  traced_labels.chosen = std::ssize(prediction.choices) - 1;
   traced_labels.successive = true;
   traced_labels.alignment = "decoder/layers[*]/self/attention/weights";
   traced.pass = [this, sequence](Forward<float>& with) {

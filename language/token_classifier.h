@@ -57,11 +57,11 @@ class TokenClassifier : public Model<float> {
   // Predicts labels. A typed text consists of tokens as numbers, and its last
   // label is predicted. Examples are from test, or from dev if there is no
   // test set. All of their labels are predicted.
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question,
-                                  const AnswerOptions& options) const;
+  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
+                                     const PredictionRequest& request,
+                                     const PredictOptions& options) const;
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const Question& question,
+                                      const PredictionRequest& request,
                                       const TraceOptions& options) const;
 
   const LabelledTokens& data() const { return data_; }
@@ -70,7 +70,7 @@ class TokenClassifier : public Model<float> {
                         absl::Span<const LabelledSequence> sequences) const;
 
  private:
-  absl::StatusOr<LabelledSequence> Read(const Question& question) const;
+  absl::StatusOr<LabelledSequence> Read(const PredictionRequest& request) const;
 
   // Returns the readouts [labels, width] at the labelled positions of the
   // chosen sequences. Sets `labels`, in the arena of the step.

@@ -111,7 +111,7 @@ TEST(BertWordsTest, ProbabilitiesAreThoseOfTransformers) {
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), nullptr);
   std::vector<std::string> rows = LinesOf("logits.txt");
-  const auto compare = [&](const std::vector<Answered::Choice>& choices,
+  const auto compare = [&](const std::vector<Prediction::Choice>& choices,
                            const auto& id_of) {
     const std::vector<double> wanted = NextRow(rows);
     ASSERT_EQ(choices.size(), wanted.size());
@@ -120,26 +120,26 @@ TEST(BertWordsTest, ProbabilitiesAreThoseOfTransformers) {
     }
   };
   for (const std::string& text : LinesOf("masked.txt")) {
-    const auto answer =
-        model->Answer(forward, {.text = text}, {.most_choices = 32});
-    ASSERT_THAT(answer, IsOk());
-    for (const auto& choices : answer->choices) {
+    const auto prediction =
+        model->Predict(forward, {.text = text}, {.most_choices = 32});
+    ASSERT_THAT(prediction, IsOk());
+    for (const auto& choices : prediction->choices) {
       compare(choices, [&](const std::string& name) {
         return static_cast<size_t>(folder.pieces->Find(name));
       });
     }
   }
   for (const std::string& pair : LinesOf("pairs.txt")) {
-    const auto answer =
-        model->Answer(forward, {.text = pair}, {.most_choices = 2});
-    ASSERT_THAT(answer, IsOk());
-    EXPECT_EQ(answer->text, answer->choices.at(0).at(0).name);
-    compare(answer->choices[0], [](const std::string& name) {
+    const auto prediction =
+        model->Predict(forward, {.text = pair}, {.most_choices = 2});
+    ASSERT_THAT(prediction, IsOk());
+    EXPECT_EQ(prediction->text, prediction->choices.at(0).at(0).name);
+    compare(prediction->choices[0], [](const std::string& name) {
       return name == "follows" ? size_t{0} : size_t{1};
     });
   }
   EXPECT_TRUE(rows.empty());
-  EXPECT_THAT(model->Answer(forward, {.text = "the cat"}, {}),
+  EXPECT_THAT(model->Predict(forward, {.text = "the cat"}, {}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("expected a text with [MASK] among its first "
                                  "24 tokens, or a pair")));
@@ -178,11 +178,11 @@ TEST(BertWordsTest, WithoutNextSentencesItIsAMaskedLanguageModel) {
   const auto again = ModelOf(read, /*next_sentence=*/false);
   EXPECT_FALSE(again->bert().has_pooler());
   Tape<float> tape;
-  const auto answer_of = [&](const MaskedWordModel& of) {
+  const auto prediction_for = [&](const MaskedWordModel& of) {
     Forward<float> forward(tape, of.parameters(), nullptr);
-    return of.Answer(forward, {.text = "the [MASK] sings a [MASK]"}, {})->text;
+    return of.Predict(forward, {.text = "the [MASK] sings a [MASK]"}, {})->text;
   };
-  EXPECT_EQ(answer_of(*again), answer_of(*model));
+  EXPECT_EQ(prediction_for(*again), prediction_for(*model));
 }
 
 TEST(BertWordsTest, OnlyWhatTransformersHasIsWritten) {

@@ -127,11 +127,12 @@ TEST(VitFolderTest, AFileHasTheProbabilitiesOfThere) {
     ASSERT_THAT(folder->LoadWeights(model.parameters()), IsOk());
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
-    const auto answer = model.Answer(forward, {.text = Path("image.png")}, {});
-    ASSERT_THAT(answer, IsOk());
+    const auto prediction =
+        model.Predict(forward, {.text = Path("image.png")}, {});
+    ASSERT_THAT(prediction, IsOk());
     const std::vector<std::string>& classes = folder->description.classes;
-    ASSERT_EQ(answer->choices[0].size(), classes.size());
-    for (const auto& [choice, probability] : answer->choices[0]) {
+    ASSERT_EQ(prediction->choices[0].size(), classes.size());
+    for (const auto& [choice, probability] : prediction->choices[0]) {
       const auto i = std::ranges::find(classes, choice) - classes.begin();
       EXPECT_NEAR(probability, fixture["probabilities"].values[i], 1e-5)
           << name << " " << choice;

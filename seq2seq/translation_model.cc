@@ -160,47 +160,47 @@ ParallelCorpus TranslationModel::EncodePairs(
   return encoded;
 }
 
-absl::StatusOr<TranslationModel::Asked> TranslationModel::Read(
-    const Question& question) const {
-  REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  Asked asked;
-  if (question.example < 0) {
-    asked.source = TypedSource(question.text, translator_);
+absl::StatusOr<TranslationModel::EncodedInput> TranslationModel::Read(
+    const PredictionRequest& request) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(request));
+  EncodedInput encoded;
+  if (request.example < 0) {
+    encoded.source = TypedSource(request.text, translator_);
   } else {
     const bool tested = !data_.tests.empty() && !data_.tests.front().empty();
     const auto& pairs = (tested ? data_.tests.front() : data_.dev).pairs;
-    REGARD_RETURN_IF_ERROR(CheckExample(question, pairs.size()));
-    asked.example = &pairs[static_cast<size_t>(question.example)];
-    asked.source = asked.example->source;
+    REGARD_RETURN_IF_ERROR(CheckExample(request, pairs.size()));
+    encoded.example = &pairs[static_cast<size_t>(request.example)];
+    encoded.source = encoded.example->source;
   }
-  REGARD_RETURN_IF_ERROR(translator_.CheckSource(asked.source));
-  asked.notes = SourceNotes(asked.source, translator_);
-  return asked;
+  REGARD_RETURN_IF_ERROR(translator_.CheckSource(encoded.source));
+  encoded.notes = SourceNotes(encoded.source, translator_);
+  return encoded;
 }
 
-absl::StatusOr<Answered> TranslationModel::Answer(
-    Forward<float>& forward, const Question& question) const {
-  REGARD_ASSIGN_OR_RETURN(Asked asked, Read(question));
-  Answered answer = {.input = translator_.SourceText(asked.source),
-                     .notes = std::move(asked.notes)};
-  if (asked.example != nullptr) {
-    answer.reference = translator_.TargetText(asked.example->target);
+absl::StatusOr<Prediction> TranslationModel::Predict(
+    Forward<float>& forward, const PredictionRequest& request) const {
+  REGARD_ASSIGN_OR_RETURN(EncodedInput encoded, Read(request));
+  Prediction prediction = {.input = translator_.SourceText(encoded.source),
+                           .notes = std::move(encoded.notes)};
+  if (encoded.example != nullptr) {
+    prediction.reference = translator_.TargetText(encoded.example->target);
   }
-  if (asked.source.empty()) return answer;
-  const auto found = translator_.Translate(forward, {asked.source}, search_,
+  if (encoded.source.empty()) return prediction;
+  const auto found = translator_.Translate(forward, {encoded.source}, search_,
                                            /*want_weights=*/false);
   const Translation& best = found[0].front();
-  answer.text = translator_.TargetText(translator_.Words(best));
-  if (best.at_limit) answer.notes.push_back(LimitNote(best));
-  return answer;
+  prediction.text = translator_.TargetText(translator_.Words(best));
+  if (best.at_limit) prediction.notes.push_back(LimitNote(best));
+  return prediction;
 }
 
 absl::StatusOr<Traced<float>> TranslationModel::Trace(
-    Forward<float>& forward, const Question& question,
+    Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
-  REGARD_ASSIGN_OR_RETURN(Asked asked, Read(question));
+  REGARD_ASSIGN_OR_RETURN(EncodedInput encoded, Read(request));
   REGARD_RETURN_IF_ERROR(
-      CheckTracedSize("input", asked.source.size(), options.most_tokens));
+      CheckTracedSize("input", encoded.source.size(), options.most_tokens));
   std::vector<std::string> target;
   if (options.target.has_value()) {
     target = TypedTarget(*options.target, translator_);
@@ -220,30 +220,30 @@ absl::StatusOr<Traced<float>> TranslationModel::Trace(
       search.clear_sampling();
       search.set_beam(options.beam);
     }
-    const auto found = translator_.Translate(forward, {asked.source}, search,
+    const auto found = translator_.Translate(forward, {encoded.source}, search,
                                              /*want_weights=*/false);
     const Translation& best = found[0].front();
-    if (best.at_limit) asked.notes.push_back(LimitNote(best));
+    if (best.at_limit) encoded.notes.push_back(LimitNote(best));
     target = translator_.Words(best);
     const size_t all = target.size();
     // A model that has not learned to end may write a very long translation.
     target.resize(std::min(all, static_cast<size_t>(options.most_tokens)));
     translator_.CutTarget(&target);
     if (target.size() < all) {
-      asked.notes.push_back(absl::StrCat("the translation is cut: only ",
-                                         target.size(), " of ", all,
-                                         " tokens are shown"));
+      encoded.notes.push_back(absl::StrCat("the translation is cut: only ",
+                                           target.size(), " of ", all,
+                                           " tokens are shown"));
     }
   }
   for (std::string& note : TargetNotes(target, translator_)) {
-    asked.notes.push_back(std::move(note));
+    encoded.notes.push_back(std::move(note));
   }
   const bool right =
-      asked.example != nullptr && asked.example->target == target;
+      encoded.example != nullptr && encoded.example->target == target;
   Traced<float> traced = TracePair(
-      asked.source, target,
-      right ? asked.example->alignment : std::vector<AlignmentLink>());
-  traced.labels.notes = std::move(asked.notes);
+      encoded.source, target,
+      right ? encoded.example->alignment : std::vector<AlignmentLink>());
+  traced.labels.notes = std::move(encoded.notes);
   return traced;
 }
 
@@ -262,8 +262,8 @@ Traced<float> TranslationModel::TracePair(
   Traced<float> traced;
   TraceLabels& labels = traced.labels;
   labels.input = translator_.SourceText(source);
-  labels.answer = translator_.TargetText(target);
-  labels.target = labels.answer;
+  labels.prediction = translator_.TargetText(target);
+  labels.target = labels.prediction;
   TracedSequence read = {.name = "source",
                          .labels = with_end(source, source_ids.size())};
   TracedSequence written = {.name = "target",

@@ -80,13 +80,13 @@ class TranslationModel : public Model<float> {
 
   // Translates a sentence. Examples are sentences of the first test set, or of
   // dev if there is no test set.
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question) const;
+  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
+                                     const PredictionRequest& request) const;
 
   // Traces the words of a translation, each given the words before it. Examples
-  // are the same as for Answer().
+  // are the same as for Predict().
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const Question& question,
+                                      const PredictionRequest& request,
                                       const TraceOptions& options) const;
   // Traces a pair of sentences, as words without <eos>. They must pass
   // CheckSource() and CheckTarget(). `gold` is empty if the gold alignment is
@@ -119,12 +119,12 @@ class TranslationModel : public Model<float> {
                    SentenceData&& data, const ModelOptions& options,
                    const SearchConfig& search);
 
-  struct Asked {
+  struct EncodedInput {
     std::vector<std::string> source;
     const SentencePair* example = nullptr;  // null if the sentence was typed
     std::vector<std::string> notes = {};
   };
-  absl::StatusOr<Asked> Read(const Question& question) const;
+  absl::StatusOr<EncodedInput> Read(const PredictionRequest& request) const;
 
   absl::Span<const int64_t> LongestFirst(absl::Span<const int64_t> examples,
                                          Arena& arena) const;

@@ -241,10 +241,10 @@ TEST(TranslationModelTest, SaysWhatOfAPairItDoesNotRead) {
                          ModelOptions());
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  EXPECT_THAT(model.Answer(forward, {.text = "a b"})->notes,
+  EXPECT_THAT(model.Predict(forward, {.text = "a b"})->notes,
               ::testing::IsEmpty());
   EXPECT_THAT(
-      model.Answer(forward, {.text = "c c d"})->notes,
+      model.Predict(forward, {.text = "c c d"})->notes,
       ::testing::ElementsAre("the source is cut: only 2 of 3 tokens are read",
                              "the model does not know 'c'"));
   const auto traced =
@@ -272,11 +272,11 @@ TEST(TranslationModelTest, OutputsMayBeAsLongAsTargetsOfTheTraining) {
         [model.translator().target_vocabulary().Id(word)] = 1;
     Tape<float> tape;
     Forward<float> forward(tape, store, nullptr);
-    const Answered answer = *model.Answer(forward, {.text = "a"});
+    const Prediction prediction = *model.Predict(forward, {.text = "a"});
     *ids = model.translator().LongestFound({"a"}, SearchConfig());
     const bool cut =
-        answer.notes.size() == 1 &&
-        answer.notes[0] ==
+        prediction.notes.size() == 1 &&
+        prediction.notes[0] ==
             absl::StrCat("the translation stopped at its limit of ", *ids,
                          " ids; raise search.max_length for a longer one");
     const double outputs =

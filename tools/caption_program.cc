@@ -81,14 +81,14 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 
 // Writes the page of one sentence, and prints its path.
 absl::Status Draw(const Run& run, const CaptionModel& model,
-                  const Question& question, const std::vector<int32_t>& ids,
-                  const std::string& page) {
+                  const PredictionRequest& request,
+                  const std::vector<int32_t>& ids, const std::string& page) {
   REGARD_ASSIGN_OR_RETURN(const Traced<float> traced,
-                          model.Trace(question, ids));
-  const InspectedAnswer answer = {
+                          model.Trace(request, ids));
+  const InspectedPrediction prediction = {
       .inspection = Inspect(run.forward(), traced, InspectOptions())};
-  REGARD_RETURN_IF_ERROR(
-      WriteFileAtomically(page, InspectionHtml(answer, run.config().name())));
+  REGARD_RETURN_IF_ERROR(WriteFileAtomically(
+      page, InspectionHtml(prediction, run.config().name())));
   std::fprintf(stderr, "Page  %s\n", page.c_str());
   return absl::OkStatus();
 }
@@ -131,8 +131,8 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.search, &search));
   WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
-  Question question;
-  if (!arguments.prompt.empty()) question.prompt = arguments.prompt;
+  PredictionRequest request;
+  if (!arguments.prompt.empty()) request.prompt = arguments.prompt;
   for (const std::string& note :
        model->tokens().NotesOn(CaptionTokens::Prompt(arguments.prompt))) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
@@ -144,8 +144,8 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
       return absl::Status(status.code(), absl::StrCat("error: image ", i + 1,
                                                       ": ", status.message()));
     };
-    question.text = arguments.images[i];
-    const auto sentences = model->Describe(run.forward(), question, search);
+    request.text = arguments.images[i];
+    const auto sentences = model->Describe(run.forward(), request, search);
     if (!sentences.ok()) return located(sentences.status());
     for (const CaptionModel::Described& sentence : *sentences) {
       Print(i, sentence, search.n_best() > 1);
@@ -154,7 +154,7 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
     }
     if (!arguments.inspect) continue;
     const absl::Status drawn =
-        Draw(run, *model, question, sentences->front().ids, page_of(i));
+        Draw(run, *model, request, sentences->front().ids, page_of(i));
     if (!drawn.ok()) return located(drawn);
   }
   if (at_limit > 0) {

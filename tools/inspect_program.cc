@@ -255,13 +255,13 @@ void AddGold(const Run& run, const Plugins& plugins, Traced<float>* traced) {
   }
 }
 
-struct Asked {
+struct EncodedInput {
   Traced<float> traced;
   std::optional<Traced<float>> other = {};  // the trace of --from
 };
 
-absl::StatusOr<Asked> AskRun(const Arguments& arguments, const Run& run,
-                             const Plugins& plugins) {
+absl::StatusOr<EncodedInput> AskRun(const Arguments& arguments, const Run& run,
+                                    const Plugins& plugins) {
   TraceOptions options = {.beam = arguments.beam};
   if (!arguments.target.empty()) options.target = arguments.target;
   // Allows longer inputs for row statistics, which need only one pass.
@@ -273,7 +273,7 @@ absl::StatusOr<Asked> AskRun(const Arguments& arguments, const Run& run,
                                 : "input";
   REGARD_RETURN_IF_ERROR(Located(where.c_str(), traced.status()));
   AddGold(run, plugins, &*traced);
-  Asked asked = {.traced = *std::move(traced)};
+  EncodedInput asked = {.traced = *std::move(traced)};
   if (arguments.from.empty()) return asked;
   absl::StatusOr<Traced<float>> other = run.Trace(
       {.text = arguments.from}, {.target = asked.traced.labels.target});
@@ -282,9 +282,9 @@ absl::StatusOr<Asked> AskRun(const Arguments& arguments, const Run& run,
   return asked;
 }
 
-absl::StatusOr<InspectedAnswer> Look(const Arguments& arguments,
-                                     const Asked& asked,
-                                     Forward<float>& forward) {
+absl::StatusOr<InspectedPrediction> Look(const Arguments& arguments,
+                                         const EncodedInput& asked,
+                                         Forward<float>& forward) {
   const TraceLabels& labels = asked.traced.labels;
   const auto outputs = static_cast<int64_t>(labels.outputs.size());
   if (arguments.output >= outputs) {
@@ -294,15 +294,15 @@ absl::StatusOr<InspectedAnswer> Look(const Arguments& arguments,
   }
   const int64_t chosen =
       arguments.output >= 0 ? arguments.output : labels.chosen;
-  InspectedAnswer answer = {
+  InspectedPrediction prediction = {
       .inspection = Inspect(forward, asked.traced, {.chosen = chosen})};
-  if (!asked.other.has_value()) return answer;
+  if (!asked.other.has_value()) return prediction;
   absl::StatusOr<PatchedOutput> patched =
       Patch(forward, asked.traced, *asked.other, arguments.patch, chosen);
   REGARD_RETURN_IF_ERROR(Located("--patch", patched.status()));
-  answer.patched = *std::move(patched);
-  answer.other_input = asked.other->labels.input;
-  return answer;
+  prediction.patched = *std::move(patched);
+  prediction.other_input = asked.other->labels.input;
+  return prediction;
 }
 
 // Returns the hook points with their shapes, in alphabetical order. Runs a
@@ -318,7 +318,8 @@ absl::StatusOr<SiteShapes> Sites(const Arguments& arguments, const Run& run,
           "error: --sites: the run has no training examples; give an INPUT");
     }
   } else {
-    REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
+    REGARD_ASSIGN_OR_RETURN(const EncodedInput asked,
+                            AskRun(arguments, run, plugins));
     SiteRecorder<float> recorder({"*"});
     const ScopedHook<float> watch(run.forward(), &recorder);
     run.forward().BeginStep();
@@ -362,7 +363,7 @@ void Tell(const std::vector<std::string>& notes) {
   }
 }
 
-absl::Status ExplainScore(const Arguments& arguments, const Asked& asked,
+absl::Status ExplainScore(const Arguments& arguments, const EncodedInput& asked,
                           Forward<float>& forward) {
   Tell(asked.traced.labels.notes);
   const absl::StatusOr<ScoreExplanation> explanation =
@@ -385,7 +386,7 @@ absl::Status ExplainScore(const Arguments& arguments, const Asked& asked,
   return absl::OkStatus();
 }
 
-absl::Status ShowRows(const Arguments& arguments, const Asked& asked,
+absl::Status ShowRows(const Arguments& arguments, const EncodedInput& asked,
                       Forward<float>& forward) {
   Tell(asked.traced.labels.notes);
   const std::vector<SiteRows> rows = SiteRowsOf(forward, arguments.window, [&] {
@@ -401,13 +402,14 @@ absl::Status ShowRows(const Arguments& arguments, const Asked& asked,
   return absl::OkStatus();
 }
 
-absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
+absl::Status Show(const Arguments& arguments,
+                  const InspectedPrediction& prediction,
                   const std::string& name, const std::string& page) {
-  const Inspection<float>& inspection = answer.inspection;
+  const Inspection<float>& inspection = prediction.inspection;
   Tell(inspection.labels.notes);
   std::string text;
   if (arguments.json) {
-    text = absl::StrCat(JsonText(InspectionJson(answer)), "\n");
+    text = absl::StrCat(JsonText(InspectionJson(prediction)), "\n");
   } else {
     text = InspectionText(inspection, TerminalStyle());
     if (inspection.AlignmentMap() == nullptr) {
@@ -421,15 +423,16 @@ absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
   if (!out.empty()) {
     const std::string content =
         absl::EndsWith(out, ".json")
-            ? absl::StrCat(JsonText(InspectionJson(answer)), "\n")
-        : absl::EndsWith(out, ".svg") ? InspectionSvg(answer, arguments.figures)
-                                      : InspectionHtml(answer, name);
+            ? absl::StrCat(JsonText(InspectionJson(prediction)), "\n")
+        : absl::EndsWith(out, ".svg")
+            ? InspectionSvg(prediction, arguments.figures)
+            : InspectionHtml(prediction, name);
     REGARD_RETURN_IF_ERROR(WithErrorPrefix(WriteFileAtomically(out, content)));
     if (!arguments.json) std::printf("\nPage  %s\n", out.c_str());
   }
   if (arguments.arrays.empty()) return absl::OkStatus();
   return WithErrorPrefix(
-      WriteInspectionArrays(answer, ResolveUserPath(arguments.arrays)));
+      WriteInspectionArrays(prediction, ResolveUserPath(arguments.arrays)));
 }
 
 // Prints the notes that the run has stored about the parameters of its
@@ -460,18 +463,20 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
       OpenRun(folder, plugins, {.data = arguments.example >= 0 || from_data}));
   if (arguments.sites) return ListSites(arguments, run, plugins);
   TellFormulas(run);
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
+  REGARD_ASSIGN_OR_RETURN(const EncodedInput asked,
+                          AskRun(arguments, run, plugins));
   if (!arguments.explain.empty()) {
     return ExplainScore(arguments, asked, run.forward());
   }
   if (arguments.rows) return ShowRows(arguments, asked, run.forward());
-  REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
+  REGARD_ASSIGN_OR_RETURN(const InspectedPrediction prediction,
                           Look(arguments, asked, run.forward()));
   if (absl::EndsWith(arguments.out, ".svg")) {
     REGARD_RETURN_IF_ERROR(
-        CheckFigureChoice(answer.inspection, arguments.figures));
+        CheckFigureChoice(prediction.inspection, arguments.figures));
   }
-  return Show(arguments, answer, is_run ? run.config().name() : arguments.model,
+  return Show(arguments, prediction,
+              is_run ? run.config().name() : arguments.model,
               is_run && !HoldsPretrained(run.path())
                   ? JoinPath(run.path(), "inspect.html")
                   : ResolveUserPath("inspect.html"));

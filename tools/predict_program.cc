@@ -85,26 +85,26 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-nlohmann::ordered_json JsonOf(const Answered& answer) {
-  nlohmann::ordered_json json = {{"input", answer.input},
-                                 {"answer", answer.text}};
-  if (!answer.reference.empty()) json["reference"] = answer.reference;
-  if (!answer.values.empty()) json["values"] = answer.values;
-  for (const auto& of_one : answer.choices) {
+nlohmann::ordered_json JsonOf(const Prediction& prediction) {
+  nlohmann::ordered_json json = {{"input", prediction.input},
+                                 {"answer", prediction.text}};
+  if (!prediction.reference.empty()) json["reference"] = prediction.reference;
+  if (!prediction.values.empty()) json["values"] = prediction.values;
+  for (const auto& of_one : prediction.choices) {
     nlohmann::ordered_json ranked = nlohmann::ordered_json::array();
     for (const auto& [name, probability] : of_one) {
       ranked.push_back({{"name", name}, {"probability", probability}});
     }
     json["choices"].push_back(std::move(ranked));
   }
-  if (!answer.notes.empty()) json["notes"] = answer.notes;
+  if (!prediction.notes.empty()) json["notes"] = prediction.notes;
   return json;
 }
 
 // Formats a prediction for a terminal.
-std::string TextOf(const Answered& answer) {
-  std::string text = absl::StrCat(PrintableText(answer.text), "\n");
-  for (const auto& of_one : answer.choices) {
+std::string TextOf(const Prediction& prediction) {
+  std::string text = absl::StrCat(PrintableText(prediction.text), "\n");
+  for (const auto& of_one : prediction.choices) {
     std::string ranked;
     for (const auto& [name, probability] : of_one) {
       absl::StrAppendFormat(&ranked, "%s%s %.3f", ranked.empty() ? "  " : ", ",
@@ -112,34 +112,35 @@ std::string TextOf(const Answered& answer) {
     }
     absl::StrAppend(&text, ranked, "\n");
   }
-  if (!answer.reference.empty()) {
-    absl::StrAppend(&text, "  (", PrintableText(answer.input), " -> ",
-                    PrintableText(answer.reference), ")\n");
+  if (!prediction.reference.empty()) {
+    absl::StrAppend(&text, "  (", PrintableText(prediction.input), " -> ",
+                    PrintableText(prediction.reference), ")\n");
   }
   return text;
 }
 
 // Prints a prediction. Returns false if it cannot be written. `what` names the
 // request in messages, such as "input 3".
-absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
-                            const std::string& what, const Question& question) {
-  const absl::StatusOr<Answered> answer = run.Answer(
-      question, {.length = arguments.length,
-                 .most_choices = static_cast<size_t>(arguments.top)});
-  if (!answer.ok()) {
+absl::StatusOr<bool> Predict(const Run& run, const Arguments& arguments,
+                             const std::string& what,
+                             const PredictionRequest& request) {
+  const absl::StatusOr<Prediction> prediction = run.Predict(
+      request, {.length = arguments.length,
+                .most_choices = static_cast<size_t>(arguments.top)});
+  if (!prediction.ok()) {
     return absl::Status(
-        answer.status().code(),
-        absl::StrCat("error: ", what, ": ", answer.status().message()));
+        prediction.status().code(),
+        absl::StrCat("error: ", what, ": ", prediction.status().message()));
   }
-  for (const std::string& note : answer->notes) {
+  for (const std::string& note : prediction->notes) {
     std::fprintf(stderr, "note: %s: %s\n", what.c_str(), note.c_str());
   }
   // Replaces newlines, which a filled-in text may contain, to print one line.
   const std::string text =
-      arguments.json ? absl::StrCat(JsonText(JsonOf(*answer)), "\n")
+      arguments.json ? absl::StrCat(JsonText(JsonOf(*prediction)), "\n")
       : isatty(STDOUT_FILENO) != 0
-          ? TextOf(*answer)
-          : absl::StrReplaceAll(answer->text, {{"\n", "\u21b5"}}) + "\n";
+          ? TextOf(*prediction)
+          : absl::StrReplaceAll(prediction->text, {{"\n", "\u21b5"}}) + "\n";
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
 }
 
@@ -147,9 +148,10 @@ absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
   return ReadInput(run, {.unit = "input",
                          .add =
                              [&](const InputLine& line) {
-                               return Answer(run, arguments,
-                                             absl::StrCat("line ", line.number),
-                                             {.text = line.text});
+                               return Predict(
+                                   run, arguments,
+                                   absl::StrCat("line ", line.number),
+                                   {.text = line.text});
                              },
                          .flush = [] { return std::fflush(stdout) == 0; }});
 }
@@ -167,15 +169,15 @@ absl::Status Predict(int argc, char** argv, const Plugins& plugins) {
   }
   int64_t number = 0;
   for (const std::string& input : arguments.inputs) {
-    REGARD_RETURN_IF_ERROR(Answer(run, arguments,
-                                  absl::StrCat("input ", ++number),
-                                  {.text = input})
+    REGARD_RETURN_IF_ERROR(Predict(run, arguments,
+                                   absl::StrCat("input ", ++number),
+                                   {.text = input})
                                .status());
   }
   for (const int64_t example : arguments.examples) {
-    REGARD_RETURN_IF_ERROR(Answer(run, arguments,
-                                  absl::StrCat("example ", example),
-                                  {.example = example})
+    REGARD_RETURN_IF_ERROR(Predict(run, arguments,
+                                   absl::StrCat("example ", example),
+                                   {.example = example})
                                .status());
   }
   return absl::OkStatus();

@@ -106,20 +106,21 @@ TEST(RunTest, AnswersFromItsFolder) {
   EXPECT_EQ(run.task().model().num_examples(), 0);
   EXPECT_NE(run.model<TranslationModel>(), nullptr);
   EXPECT_EQ(run.model<TextModel>(), nullptr);
-  const Answered answer =
-      run.Answer({.text = "They are watching zebras."}).value();
-  EXPECT_EQ(answer.input, "they are watching zebras .");
-  EXPECT_THAT(answer.notes, ElementsAre("the model does not know 'zebras'"));
-  EXPECT_EQ(run.Answer({.text = "they are watching ."})->text,
+  const Prediction prediction =
+      run.Predict({.text = "They are watching zebras."}).value();
+  EXPECT_EQ(prediction.input, "they are watching zebras .");
+  EXPECT_THAT(prediction.notes,
+              ElementsAre("the model does not know 'zebras'"));
+  EXPECT_EQ(run.Predict({.text = "they are watching ."})->text,
             "ils regardent .");
-  EXPECT_EQ(run.Answer({.text = ""})->text, "");
+  EXPECT_EQ(run.Predict({.text = ""})->text, "");
 }
 
 TEST(RunTest, ShowsAProbeThePassesThatAnswer) {
   const regard::Run run = regard::Run::Open(kRun, BuiltInPlugins()).value();
   SiteRecorder<float> recorder({"*decoder/attention/weights"});
-  const Question question = {.text = "they are watching ."};
-  EXPECT_EQ(run.Answer(question, {}, &recorder)->text, "ils regardent .");
+  const PredictionRequest request = {.text = "they are watching ."};
+  EXPECT_EQ(run.Predict(request, {}, &recorder)->text, "ils regardent .");
   // The keys are the four source words and <eos>. There is a pass for each of
   // the three output words and <eos>.
   ASSERT_EQ(recorder.seen().size(), 4);
@@ -132,7 +133,7 @@ TEST(RunTest, ShowsAProbeThePassesThatAnswer) {
         << seen.site;
   }
   // After the call, the hook must be removed.
-  EXPECT_EQ(run.Answer(question)->text, "ils regardent .");
+  EXPECT_EQ(run.Predict(request)->text, "ils regardent .");
   EXPECT_EQ(recorder.seen().size(), 4);
 }
 
@@ -150,18 +151,18 @@ class WithoutContext : public Hook<float> {
 TEST(RunTest, LetsAProbeReachIntoThePassesThatAnswer) {
   const regard::Run run = regard::Run::Open(kRun, BuiltInPlugins()).value();
   WithoutContext hook;
-  const Question question = {.text = "she does not see the old hero ."};
-  EXPECT_NE(run.Answer(question, {}, &hook)->text, run.Answer(question)->text);
+  const PredictionRequest request = {.text = "she does not see the old hero ."};
+  EXPECT_NE(run.Predict(request, {}, &hook)->text, run.Predict(request)->text);
 }
 
 TEST(RunTest, HasExamplesWithItsData) {
   const regard::Run run =
       regard::Run::Open(kRun, BuiltInPlugins(), {.data = true}).value();
   EXPECT_GT(run.task().model().num_examples(), 0);
-  const Answered answer = run.Answer({.example = 0}).value();
-  EXPECT_EQ(answer.text, run.Answer({.text = answer.input})->text);
-  EXPECT_NE(answer.reference, "");
-  EXPECT_THAT(run.Answer({.example = 1000000}),
+  const Prediction prediction = run.Predict({.example = 0}).value();
+  EXPECT_EQ(prediction.text, run.Predict({.text = prediction.input})->text);
+  EXPECT_NE(prediction.reference, "");
+  EXPECT_THAT(run.Predict({.example = 1000000}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("index of an example must be less than")));
 }
@@ -281,7 +282,7 @@ TEST(RunTest, ReachesIntoTheModel) {
     SiteRecorder<float> recorder({"*/context"});
     const absl::StatusOr<regard::Run> run = open(replace);
     EXPECT_TRUE(
-        run->Answer({.text = "they are watching ."}, {}, &recorder).ok());
+        run->Predict({.text = "they are watching ."}, {}, &recorder).ok());
     EXPECT_GE(recorder.seen().size(), 2);
     return std::pair(recorder.seen()[0].value, recorder.seen()[1].value);
   };

@@ -77,10 +77,10 @@ class CaptionModel : public Model<float> {
 
   // Writes a sentence about an image file or an example. Examples are images of
   // test, or of dev if there is no test set.
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question) const;
+  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
+                                     const PredictionRequest& request) const;
 
-  // Writes sentences about the input of Answer(), best first. `search` must
+  // Writes sentences about the input of Predict(), best first. `search` must
   // have passed ValidateSearch(). Its limits count tokens after the prompt.
   struct Described {
     std::string text;          // including the prompt
@@ -89,16 +89,16 @@ class CaptionModel : public Model<float> {
     bool at_limit = false;  // whether it was cut at the limit of the search
   };
   absl::StatusOr<std::vector<Described>> Describe(
-      Forward<float>& forward, const Question& question,
+      Forward<float>& forward, const PredictionRequest& request,
       const SearchConfig& search) const;
 
   // Traces the tokens after the prompt, each given the tokens before it.
-  // Accepts the inputs of Answer(). The tokens are options.target, the model's
+  // Accepts the inputs of Predict(). The tokens are options.target, the model's
   // own sentence, or `ids`.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const Question& question,
+                                      const PredictionRequest& request,
                                       const TraceOptions& options) const;
-  absl::StatusOr<Traced<float>> Trace(const Question& question,
+  absl::StatusOr<Traced<float>> Trace(const PredictionRequest& request,
                                       std::vector<int32_t> ids) const;
 
   // Returns the best sentence for each image, without the prompt. All images
@@ -141,7 +141,7 @@ class CaptionModel : public Model<float> {
   std::vector<int32_t> QuadrantsOf(const Caption& caption) const;
 
  private:
-  struct Asked {
+  struct EncodedInput {
     std::shared_ptr<const CaptionSet> typed;  // null for an example
     const CaptionSet* set;
     int64_t image;
@@ -153,11 +153,13 @@ class CaptionModel : public Model<float> {
     std::vector<std::string> names = {};  // names of the ids
     std::string text = {};
   };
-  absl::StatusOr<Asked> Read(const Question& question) const;
+  absl::StatusOr<EncodedInput> Read(const PredictionRequest& request) const;
   // Returns the best hypothesis.
-  Hypothesis Continue(Forward<float>& forward, const Asked& asked) const;
+  Hypothesis Continue(Forward<float>& forward,
+                      const EncodedInput& encoded) const;
   Written WrittenAs(std::vector<int32_t> ids) const;
-  Traced<float> TraceWritten(const Asked& asked, const Question& question,
+  Traced<float> TraceWritten(const EncodedInput& encoded,
+                             const PredictionRequest& request,
                              Written written) const;
 
   // Returns the first id followed by the ids of the words.

@@ -37,11 +37,11 @@ std::string LimitNote(const Hypothesis& sentence) {
 
 }  // namespace
 
-absl::StatusOr<CaptionModel::Asked> CaptionModel::Read(
-    const Question& question) const {
-  std::vector<std::string> prompt =
-      question.prompt.has_value() ? CaptionTokens::Prompt(*question.prompt)
-                                  : prompt_words_;
+absl::StatusOr<CaptionModel::EncodedInput> CaptionModel::Read(
+    const PredictionRequest& request) const {
+  std::vector<std::string> prompt = request.prompt.has_value()
+                                        ? CaptionTokens::Prompt(*request.prompt)
+                                        : prompt_words_;
   // The first id takes one position.
   const int64_t most = captioner_.decoder().longest_position() - 1;
   const int64_t count = std::ssize(tokens_.Encode(prompt));
@@ -50,54 +50,55 @@ absl::StatusOr<CaptionModel::Asked> CaptionModel::Read(
         "prompt: has ", count, tokens_.words() ? " words" : " tokens",
         "; the model reads at most ", most));
   }
-  if (question.example < 0) {
+  if (request.example < 0) {
     const auto typed = std::make_shared<CaptionSet>();
     REGARD_ASSIGN_OR_RETURN(typed->images,
-                            ReadImageLike(question.text, data_.train.images));
-    return Asked{typed, typed.get(), 0, std::move(prompt)};
+                            ReadImageLike(request.text, data_.train.images));
+    return EncodedInput{typed, typed.get(), 0, std::move(prompt)};
   }
   const CaptionSet& set = data_.test.size() > 0 ? data_.test : data_.dev;
   REGARD_RETURN_IF_ERROR(
-      CheckExample(question, static_cast<size_t>(set.size())));
-  return Asked{nullptr, &set, question.example, std::move(prompt)};
+      CheckExample(request, static_cast<size_t>(set.size())));
+  return EncodedInput{nullptr, &set, request.example, std::move(prompt)};
 }
 
 absl::StatusOr<std::vector<CaptionModel::Described>> CaptionModel::Describe(
-    Forward<float>& forward, const Question& question,
+    Forward<float>& forward, const PredictionRequest& request,
     const SearchConfig& search) const {
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
-  const std::vector<std::vector<Hypothesis>> found = Write(
-      forward, *asked.set, {asked.image}, PromptIds(asked.prompt), search);
+  REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
+  const std::vector<std::vector<Hypothesis>> found =
+      Write(forward, *encoded.set, {encoded.image}, PromptIds(encoded.prompt),
+            search);
   std::vector<Described> all;
   for (const Hypothesis& hypothesis : found.front()) {
     all.push_back(
-        {absl::StrJoin(tokens_.Decode(hypothesis.ids, asked.prompt), " "),
+        {absl::StrJoin(tokens_.Decode(hypothesis.ids, encoded.prompt), " "),
          hypothesis.ids, hypothesis.score, hypothesis.at_limit});
   }
   return all;
 }
 
 Hypothesis CaptionModel::Continue(Forward<float>& forward,
-                                  const Asked& asked) const {
-  return Write(forward, *asked.set, {asked.image}, PromptIds(asked.prompt),
-               search_)
+                                  const EncodedInput& encoded) const {
+  return Write(forward, *encoded.set, {encoded.image},
+               PromptIds(encoded.prompt), search_)
       .front()
       .front();
 }
 
-absl::StatusOr<Answered> CaptionModel::Answer(Forward<float>& forward,
-                                              const Question& question) const {
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
-  Answered answer = {.input = question.text};
-  if (asked.typed == nullptr) {
-    answer.input = absl::StrCat("image ", asked.image);
-    answer.reference =
-        absl::StrJoin(WithoutPrompt(asked.set->of(asked.image).front()), " ");
+absl::StatusOr<Prediction> CaptionModel::Predict(
+    Forward<float>& forward, const PredictionRequest& request) const {
+  REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
+  Prediction prediction = {.input = request.text};
+  if (encoded.typed == nullptr) {
+    prediction.input = absl::StrCat("image ", encoded.image);
+    prediction.reference = absl::StrJoin(
+        WithoutPrompt(encoded.set->of(encoded.image).front()), " ");
   }
-  const Hypothesis best = Continue(forward, asked);
-  answer.text = absl::StrJoin(tokens_.Decode(best.ids), " ");
-  if (best.at_limit) answer.notes.push_back(LimitNote(best));
-  return answer;
+  const Hypothesis best = Continue(forward, encoded);
+  prediction.text = absl::StrJoin(tokens_.Decode(best.ids), " ");
+  if (best.at_limit) prediction.notes.push_back(LimitNote(best));
+  return prediction;
 }
 
 CaptionModel::Written CaptionModel::WrittenAs(std::vector<int32_t> ids) const {
@@ -108,17 +109,17 @@ CaptionModel::Written CaptionModel::WrittenAs(std::vector<int32_t> ids) const {
 }
 
 absl::StatusOr<Traced<float>> CaptionModel::Trace(
-    Forward<float>& forward, const Question& question,
+    Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   if (options.beam > 0) {
     return absl::InvalidArgumentError(
         "beam: does not apply to a captioner, which uses the search in its "
         "run's config");
   }
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
+  REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
   if (!options.target.has_value()) {
-    const Hypothesis best = Continue(forward, asked);
-    Traced<float> traced = TraceWritten(asked, question, WrittenAs(best.ids));
+    const Hypothesis best = Continue(forward, encoded);
+    Traced<float> traced = TraceWritten(encoded, request, WrittenAs(best.ids));
     if (best.at_limit) traced.labels.notes.push_back(LimitNote(best));
     return traced;
   }
@@ -127,11 +128,11 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
                      absl::StrJoin(words, " ")};
   if (!options.target->empty()) {
     const int64_t room = captioner_.decoder().longest_position() -
-                         std::ssize(PromptIds(asked.prompt));
+                         std::ssize(PromptIds(encoded.prompt));
     REGARD_RETURN_IF_ERROR(CheckTracedSize(
         "target", written.ids.size(), std::min(options.most_tokens, room)));
   }
-  Traced<float> traced = TraceWritten(asked, question, std::move(written));
+  Traced<float> traced = TraceWritten(encoded, request, std::move(written));
   for (std::string& note : tokens_.NotesOn(words)) {
     traced.labels.notes.push_back(std::move(note));
   }
@@ -139,24 +140,23 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
 }
 
 absl::StatusOr<Traced<float>> CaptionModel::Trace(
-    const Question& question, std::vector<int32_t> ids) const {
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
-  return TraceWritten(asked, question, WrittenAs(std::move(ids)));
+    const PredictionRequest& request, std::vector<int32_t> ids) const {
+  REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
+  return TraceWritten(encoded, request, WrittenAs(std::move(ids)));
 }
 
-Traced<float> CaptionModel::TraceWritten(const Asked& asked,
-                                         const Question& question,
+Traced<float> CaptionModel::TraceWritten(const EncodedInput& encoded,
+                                         const PredictionRequest& request,
                                          Written written) const {
   const SpecialIds& special = tokens_.ids().special;
   Traced<float> traced;
   TraceLabels& labels = traced.labels;
-  labels.input = question.example < 0
-                     ? question.text
-                     : absl::StrCat("image ", question.example);
-  labels.answer = written.text;
-  labels.target = labels.answer;
-  std::vector<int32_t> ids = tokens_.Encode(asked.prompt);
-  std::vector<std::string> names = tokens_.Names(asked.prompt);
+  labels.input = request.example < 0 ? request.text
+                                     : absl::StrCat("image ", request.example);
+  labels.prediction = written.text;
+  labels.target = labels.prediction;
+  std::vector<int32_t> ids = tokens_.Encode(encoded.prompt);
+  std::vector<std::string> names = tokens_.Names(encoded.prompt);
   const int64_t prompt = std::ssize(ids);
   std::ranges::copy(written.ids, std::back_inserter(ids));
   std::ranges::move(written.names, std::back_inserter(names));
@@ -187,17 +187,17 @@ Traced<float> CaptionModel::TraceWritten(const Asked& asked,
     labels.sites = {{"*", 0, 0}};
   } else {
     labels.sequences.push_back(
-        PatchesOf(asked.set->images, asked.image, *captioner_.encoder()));
+        PatchesOf(encoded.set->images, encoded.image, *captioner_.encoder()));
     const AlignmentChoice choice = captioner_.decoder().alignment();
     labels.alignment = AlignmentSites(choice)[0];
     labels.alignment_head = choice.head;
   }
-  traced.pass = [this, asked, ids, prompt](Forward<float>& with) {
+  traced.pass = [this, encoded, ids, prompt](Forward<float>& with) {
     const Decoder<float>& decoder = captioner_.decoder();
     const DecoderBatch batch =
         MakeBatch(absl::MakeConstSpan(&ids, 1), {0}, with.tape().arena());
     const Var<float> rows = LogSoftmax(decoder.head().Logits(
-        with, Run(with, *asked.set, {asked.image}, batch)));
+        with, Run(with, *encoded.set, {encoded.image}, batch)));
     return PickEach(Slice(rows.Reshape({rows.rows(), rows.cols()}),
                           /*axis=*/0, prompt, rows.rows() - prompt),
                     absl::MakeConstSpan(ids).subspan(prompt));

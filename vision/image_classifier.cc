@@ -97,45 +97,45 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
   return predicted;
 }
 
-absl::StatusOr<ImageSet> ImageClassifier::Read(const Question& question) const {
-  if (question.example < 0) return ReadImageLike(question.text, data_.train);
+absl::StatusOr<ImageSet> ImageClassifier::Read(
+    const PredictionRequest& request) const {
+  if (request.example < 0) return ReadImageLike(request.text, data_.train);
   const ImageSet& set = data_.test.size() > 0 ? data_.test : data_.dev;
   REGARD_RETURN_IF_ERROR(
-      CheckExample(question, static_cast<size_t>(set.size())));
+      CheckExample(request, static_cast<size_t>(set.size())));
   ImageSet image = {.shape = set.shape, .format = set.format};
-  const uint8_t* const pixels = set.image(question.example);
+  const uint8_t* const pixels = set.image(request.example);
   image.pixels.assign(pixels, pixels + set.shape.size());
-  image.labels = {set.labels[static_cast<size_t>(question.example)]};
+  image.labels = {set.labels[static_cast<size_t>(request.example)]};
   return image;
 }
 
-absl::StatusOr<Answered> ImageClassifier::Answer(
-    Forward<float>& forward, const Question& question,
-    const AnswerOptions& options) const {
+absl::StatusOr<Prediction> ImageClassifier::Predict(
+    Forward<float>& forward, const PredictionRequest& request,
+    const PredictOptions& options) const {
   const std::vector<std::string>& classes = data_.classes;
-  REGARD_ASSIGN_OR_RETURN(const ImageSet image, Read(question));
-  Answered answer = {.input = question.text};
+  REGARD_ASSIGN_OR_RETURN(const ImageSet image, Read(request));
+  Prediction prediction = {.input = request.text};
   if (!image.labels.empty()) {
-    answer.input = absl::StrCat("image ", question.example);
-    answer.reference = classes[static_cast<size_t>(image.labels[0])];
+    prediction.input = absl::StrCat("image ", request.example);
+    prediction.reference = classes[static_cast<size_t>(image.labels[0])];
   }
-  answer.choices.push_back(
+  prediction.choices.push_back(
       RankedChoices(Predict(forward, image), options.most_choices,
                     [&](size_t label) { return classes[label]; }));
-  answer.text = answer.choices[0][0].name;
-  return answer;
+  prediction.text = prediction.choices[0][0].name;
+  return prediction;
 }
 
 absl::StatusOr<Traced<float>> ImageClassifier::Trace(
-    Forward<float>& forward, const Question& question,
+    Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
-  REGARD_ASSIGN_OR_RETURN(const ImageSet image, Read(question));
+  REGARD_ASSIGN_OR_RETURN(const ImageSet image, Read(request));
   Traced<float> traced;
   TraceLabels& labels = traced.labels;
-  labels.input = question.example < 0
-                     ? question.text
-                     : absl::StrCat("image ", question.example);
+  labels.input = request.example < 0 ? request.text
+                                     : absl::StrCat("image ", request.example);
   labels.sequences = {PatchesOf(image, 0, encoder_)};
   labels.sites = {{"*", 0, 0}};
   for (const std::string& name : data_.classes) {
@@ -144,7 +144,7 @@ absl::StatusOr<Traced<float>> ImageClassifier::Trace(
   const std::vector<float> predicted = Predict(forward, image);
   labels.chosen =
       std::max_element(predicted.begin(), predicted.end()) - predicted.begin();
-  labels.answer = data_.classes[static_cast<size_t>(labels.chosen)];
+  labels.prediction = data_.classes[static_cast<size_t>(labels.chosen)];
   traced.pass = [this, image](Forward<float>& with) {
     return PredictBatch(with, image, {0}).Reshape({classes()});
   };

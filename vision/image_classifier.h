@@ -47,13 +47,13 @@ class ImageClassifier : public Model<float> {
 
   // Predicts the class of an image file or an example. Examples are images of
   // test, or of dev if there is no test set.
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question,
-                                  const AnswerOptions& options) const;
+  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
+                                     const PredictionRequest& request,
+                                     const PredictOptions& options) const;
 
-  // Traces all classes, for the same inputs as Answer().
+  // Traces all classes, for the same inputs as Predict().
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const Question& question,
+                                      const PredictionRequest& request,
                                       const TraceOptions& options) const;
 
   // Returns the natural logarithms of the class probabilities of all images of
@@ -73,7 +73,7 @@ class ImageClassifier : public Model<float> {
 
  private:
   // Returns a set with only the input image. An example has its label.
-  absl::StatusOr<ImageSet> Read(const Question& question) const;
+  absl::StatusOr<ImageSet> Read(const PredictionRequest& request) const;
   // Returns the input of the head, [images, width].
   Var<float> Readout(Forward<float>& forward, const ImageSet& set,
                      absl::Span<const int64_t> images) const;

@@ -33,8 +33,8 @@ void Expectations::Near(const TestArray& got, const TestArray& expected,
   }
 }
 
-void Expectations::SameAnswer(const ScoringAnswer& got,
-                              const ScoringAnswer& expected, double tolerance,
+void Expectations::SameResult(const ScoringResult& got,
+                              const ScoringResult& expected, double tolerance,
                               const std::string& what) {
   Near(got.context, expected.context, tolerance, what + ": context");
   Near(got.weights, expected.weights, tolerance, what + ": weights");
@@ -49,8 +49,8 @@ void Expectations::SameAnswer(const ScoringAnswer& got,
        what + ": gradient of the keys' input");
 }
 
-void Expectations::SameParameterGradients(const ScoringAnswer& got,
-                                          const ScoringAnswer& expected,
+void Expectations::SameParameterGradients(const ScoringResult& got,
+                                          const ScoringResult& expected,
                                           double tolerance) {
   for (const auto& [name, gradient] : expected.d_parameters) {
     Near(got.d_parameters.at(name), gradient, tolerance, "gradient of " + name);
@@ -65,20 +65,20 @@ void Expectations::Zero(const TestArray& array, const std::string& what) {
   }
 }
 
-void Expectations::Finite(const ScoringAnswer& answer) {
+void Expectations::Finite(const ScoringResult& result) {
   const auto expect = [this](const TestArray& array, const std::string& what) {
     const bool finite = std::all_of(array.values.begin(), array.values.end(),
                                     [](double x) { return std::isfinite(x); });
     True(finite, what + " is not finite");
   };
-  expect(answer.weights, "weights");
-  expect(answer.context, "context");
-  expect(answer.d_queries, "gradient of the queries");
-  expect(answer.d_keys, "gradient of the keys");
-  expect(answer.d_values, "gradient of the values");
-  expect(answer.d_query_x, "gradient of the queries' input");
-  expect(answer.d_key_x, "gradient of the keys' input");
-  for (const auto& [name, gradient] : answer.d_parameters) {
+  expect(result.weights, "weights");
+  expect(result.context, "context");
+  expect(result.d_queries, "gradient of the queries");
+  expect(result.d_keys, "gradient of the keys");
+  expect(result.d_values, "gradient of the values");
+  expect(result.d_query_x, "gradient of the queries' input");
+  expect(result.d_key_x, "gradient of the keys' input");
+  for (const auto& [name, gradient] : result.d_parameters) {
     expect(gradient, "gradient of " + name);
   }
 }

@@ -22,15 +22,15 @@ class Expectations {
             const std::string& what);
 
   // Compares everything except the gradients of parameters.
-  void SameAnswer(const ScoringAnswer& got, const ScoringAnswer& expected,
+  void SameResult(const ScoringResult& got, const ScoringResult& expected,
                   double tolerance, const std::string& what);
 
-  void SameParameterGradients(const ScoringAnswer& got,
-                              const ScoringAnswer& expected, double tolerance);
+  void SameParameterGradients(const ScoringResult& got,
+                              const ScoringResult& expected, double tolerance);
 
   void Zero(const TestArray& array, const std::string& what);
 
-  void Finite(const ScoringAnswer& answer);
+  void Finite(const ScoringResult& result);
 
   // Records that the check does not apply, and why.
   void Skip(std::string reason) { skipped_ = std::move(reason); }

@@ -41,7 +41,7 @@ class HeadOutputUnderTest {
   ParameterStore<T>& store() { return store_; }
   const HeadOutput<T>& output() const { return *output_; }
 
-  TestArray Answer(const TestArray& context, const TestArray& x) {
+  TestArray Compute(const TestArray& context, const TestArray& x) {
     forward_->BeginStep();
     const Var<T> y = output_->Output(*forward_, Input(context), Input(x));
     return {y.shape(), {y.span().begin(), y.span().end()}};
@@ -112,7 +112,7 @@ void ComputesEachQueryByItself(const CheckedHeadOutput& checked,
                                Expectations& expect) {
   HeadOutputUnderTest<double> tested(checked);
   const Problem all = RandomProblem(checked.widths, 3, 5);
-  const TestArray expected = tested.Answer(all.context, all.x);
+  const TestArray expected = tested.Compute(all.context, all.x);
   // All queries are NaN, except one query of one example.
   for (const int64_t example : {0, 2}) {
     for (const int64_t query : {0, 3}) {
@@ -130,10 +130,10 @@ void ComputesEachQueryByItself(const CheckedHeadOutput& checked,
       };
       const std::string what =
           absl::StrCat("query ", query, " of example ", example);
-      expect.Near(row(tested.Answer(alone.context, alone.x)), row(expected), 0,
+      expect.Near(row(tested.Compute(alone.context, alone.x)), row(expected), 0,
                   what + ", others are NaN");
-      expect.Near(tested.Answer(row(all.context), row(all.x)), row(expected), 0,
-                  what + " alone");
+      expect.Near(tested.Compute(row(all.context), row(all.x)), row(expected),
+                  0, what + " alone");
     }
   }
 }
@@ -147,7 +147,7 @@ void GivesItsWidthForEveryExtent(const CheckedHeadOutput& checked,
     for (const int64_t queries : {0, 1, 5}) {
       const Problem problem = RandomProblem(checked.widths, batch, queries);
       const Shape want = {batch, queries, width};
-      const Shape got = tested.Answer(problem.context, problem.x).shape;
+      const Shape got = tested.Compute(problem.context, problem.x).shape;
       expect.True(got == want, absl::StrCat("shape ", got.ToString(),
                                             ", expected ", want.ToString()));
     }
@@ -169,7 +169,7 @@ void IsPlainAttentionWhereItSaysSo(const CheckedHeadOutput& checked,
   // outputs are scaled back to a magnitude that Near() can compare.
   for (double& value : expected.values) value *= 0x1p30;
   TestArray got =
-      HeadOutputUnderTest<double>(checked).Answer(problem.context, problem.x);
+      HeadOutputUnderTest<double>(checked).Compute(problem.context, problem.x);
   for (double& value : got.values) value *= 0x1p30;
   expect.Near(got, expected, 0, "output");
 }
@@ -186,8 +186,8 @@ void ParametersAreAllThereIsToSave(const CheckedHeadOutput& checked,
         loaded.store().value(*loaded.store().FindByName(parameter.name));
     std::copy(from.begin(), from.end(), to.begin());
   }
-  expect.Near(loaded.Answer(problem.context, problem.x),
-              saved.Answer(problem.context, problem.x), 0, "loaded");
+  expect.Near(loaded.Compute(problem.context, problem.x),
+              saved.Compute(problem.context, problem.x), 0, "loaded");
 }
 
 }  // namespace

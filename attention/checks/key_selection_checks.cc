@@ -121,17 +121,17 @@ std::vector<std::pair<std::string, ScoringProblem>> Problems() {
 }
 
 // Returns the answer for the first `queries` queries of one example.
-ScoringAnswer PartOf(const ScoringAnswer& answer, int64_t example,
+ScoringResult PartOf(const ScoringResult& result, int64_t example,
                      int64_t queries) {
   const int64_t one[] = {example};
   const std::vector<int64_t> rows = Range(0, queries);
-  ScoringAnswer part;
-  part.context = Take(Take(answer.context, 0, one), 2, rows);
-  part.d_queries = Take(Take(answer.d_queries, 0, one), 2, rows);
+  ScoringResult part;
+  part.context = Take(Take(result.context, 0, one), 2, rows);
+  part.d_queries = Take(Take(result.d_queries, 0, one), 2, rows);
   return part;
 }
 
-void SameRows(const ScoringAnswer& got, const ScoringAnswer& expected,
+void SameRows(const ScoringResult& got, const ScoringResult& expected,
               const std::string& what, Expectations& expect) {
   expect.Near(got.context, expected.context, 0, what + ": context");
   expect.Near(got.d_queries, expected.d_queries, 0, what + ": d queries");
@@ -203,7 +203,7 @@ void OtherExamplesAndPaddingChangeNoBit(const CheckedKeySelection& checked,
   }
   for (const char* config : kConfigs) {
     ScorerUnderTest<float> scorer = layers.Selecting<float>(config);
-    const ScoringAnswer together = scorer.FusedAnswer(batch);
+    const ScoringResult together = scorer.ComputeFused(batch);
     for (int64_t i = 0; i < 2; ++i) {
       const int64_t one[] = {i};
       const std::vector<int64_t> rows = Range(0, lengths[i]);
@@ -212,7 +212,7 @@ void OtherExamplesAndPaddingChangeNoBit(const CheckedKeySelection& checked,
       alone.causal = true;
       // Gradients are not compared, because the random projection of the
       // context depends on the number of queries.
-      expect.Near(scorer.FusedAnswer(alone).context,
+      expect.Near(scorer.ComputeFused(alone).context,
                   PartOf(together, i, lengths[i]).context, 0,
                   absl::StrCat(config, ", example ", i));
     }
@@ -234,8 +234,8 @@ void TheFutureChangesNoBit(const CheckedKeySelection& checked,
     }
     for (const char* config : kConfigs) {
       ScorerUnderTest<float> scorer = layers.Selecting<float>(config);
-      SameRows(PartOf(scorer.FusedAnswer(changed), 0, seen),
-               PartOf(scorer.FusedAnswer(problem), 0, seen),
+      SameRows(PartOf(scorer.ComputeFused(changed), 0, seen),
+               PartOf(scorer.ComputeFused(problem), 0, seen),
                absl::StrCat(config, ", ", seen, " queries"), expect);
     }
   }
@@ -248,9 +248,9 @@ void StepByStepHasTheBitsOfAllAtOnce(const CheckedKeySelection& checked,
                          bool want_weights) {
     ScorerUnderTest<float> scorer = layers.Selecting<float>(config);
     const ScoringProblem problem = Causal(1, length);
-    const ScoringAnswer all =
-        want_weights ? scorer.Answer(problem) : scorer.FusedAnswer(problem);
-    expect.Near(scorer.AnswerStepwise(problem, want_weights).context,
+    const ScoringResult all =
+        want_weights ? scorer.Compute(problem) : scorer.ComputeFused(problem);
+    expect.Near(scorer.ComputeStepwise(problem, want_weights).context,
                 all.context, 0, absl::StrCat(config, ", ", length, " steps"));
   };
   for (const char* config : kConfigs) {
@@ -271,12 +271,12 @@ void AllPathsAgree(const CheckedKeySelection& checked, Expectations& expect) {
     ScorerUnderTest<double> scorer = layers.Selecting<double>(config);
     scorer.set_training(true);
     for (const auto& [name, problem] : Problems()) {
-      ScoringAnswer got = scorer.FusedAnswer(problem);
-      const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-      // FusedAnswer() has no weights, so they are not compared.
+      ScoringResult got = scorer.ComputeFused(problem);
+      const ScoringResult expected = scorer.ComputeReference(problem);
+      // ComputeFused() has no weights, so they are not compared.
       got.weights = expected.weights;
       const std::string what = absl::StrCat(config, ", ", name);
-      expect.SameAnswer(got, expected, kRounding, what);
+      expect.SameResult(got, expected, kRounding, what);
       expect.SameParameterGradients(got, expected, kRounding);
       expect.Finite(got);
     }
@@ -290,8 +290,8 @@ void UnselectedValuesReachNothing(const CheckedKeySelection& checked,
   for (const char* config : kConfigs) {
     ScorerUnderTest<float> scorer = layers.Selecting<float>(config);
     for (const auto& [name, problem] : Problems()) {
-      const TestArray weights = scorer.ReferenceAnswer(problem).weights;
-      const ScoringAnswer expected = scorer.FusedAnswer(problem);
+      const TestArray weights = scorer.ComputeReference(problem).weights;
+      const ScoringResult expected = scorer.ComputeFused(problem);
       ScoringProblem changed = problem;
       const int64_t queries = weights.shape[2];
       const int64_t keys = weights.shape[3];
@@ -309,13 +309,13 @@ void UnselectedValuesReachNothing(const CheckedKeySelection& checked,
       }
       std::vector<int64_t> even;
       for (int64_t q = 0; q < queries; q += 2) even.push_back(q);
-      const auto rows = [&](const ScoringAnswer& answer) {
-        ScoringAnswer part;
-        part.context = Take(answer.context, 2, even);
-        part.d_queries = Take(answer.d_queries, 2, even);
+      const auto rows = [&](const ScoringResult& result) {
+        ScoringResult part;
+        part.context = Take(result.context, 2, even);
+        part.d_queries = Take(result.d_queries, 2, even);
         return part;
       };
-      SameRows(rows(scorer.FusedAnswer(changed)), rows(expected),
+      SameRows(rows(scorer.ComputeFused(changed)), rows(expected),
                absl::StrCat(config, ", ", name), expect);
     }
   }
@@ -333,11 +333,11 @@ void IsPlainAttentionWhereItSaysSo(const CheckedKeySelection& checked,
     }
     for (const auto& [name, problem] : Problems()) {
       const std::string what = absl::StrCat(config, ", ", name);
-      expect.SameAnswer(selecting.Answer(problem), plain.Answer(problem), 0,
+      expect.SameResult(selecting.Compute(problem), plain.Compute(problem), 0,
                         what + ", with weights");
-      const ScoringAnswer got = selecting.FusedAnswer(problem);
-      const ScoringAnswer expected = plain.FusedAnswer(problem);
-      expect.SameAnswer(got, expected, 0, what);
+      const ScoringResult got = selecting.ComputeFused(problem);
+      const ScoringResult expected = plain.ComputeFused(problem);
+      expect.SameResult(got, expected, 0, what);
       expect.SameParameterGradients(got, expected, 0);
     }
   }

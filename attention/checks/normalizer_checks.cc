@@ -206,8 +206,8 @@ void StepByStepHasTheBitsOfAllAtOnce(const CheckedNormalizer& checked,
   ScorerUnderTest<float> scorer(scorers, config, kWidths);
   ScoringProblem problem = ScoringProblem::Random(1, 20, 20, kWidths);
   problem.causal = true;
-  expect.Near(scorer.AnswerStepwise(problem, /*want_weights=*/true).context,
-              scorer.Answer(problem).context, 0, "20 steps");
+  expect.Near(scorer.ComputeStepwise(problem, /*want_weights=*/true).context,
+              scorer.Compute(problem).context, 0, "20 steps");
 }
 
 void IsSoftmaxWhereItSaysSo(const CheckedNormalizer& checked,

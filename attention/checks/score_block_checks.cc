@@ -48,17 +48,17 @@ void SameByBlocks(const CheckedScore& score, const char* fields,
   }
   if (whole.attender().LongestDistance() < problem.keys.shape[2]) return;
   whole.set_training(true);
-  const ScoringAnswer expected = whole.FusedAnswer(problem);
+  const ScoringResult expected = whole.ComputeFused(problem);
   for (const int rows : sizes) {
     config.set_block(rows);
     ScorerUnderTest<double> scorer(score.registry, config, score.widths);
     scorer.set_training(true);
-    const ScoringAnswer got = scorer.FusedAnswer(problem);
+    const ScoringResult got = scorer.ComputeFused(problem);
     const std::string name = absl::StrCat(what, ", blocks of ", rows);
     expect.Near(got.context, expected.context, 0, name + ": context");
     expect.Near(got.d_queries, expected.d_queries, 0, name + ": d queries");
     expect.Near(got.d_query_x, expected.d_query_x, 0, name + ": d inputs");
-    expect.SameAnswer(got, expected, kRounding, name);
+    expect.SameResult(got, expected, kRounding, name);
     expect.SameParameterGradients(got, expected, kRounding);
   }
 }

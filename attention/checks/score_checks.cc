@@ -172,12 +172,12 @@ void PaddingChangesNothing(const CheckedScore& score, Expectations& expect) {
   FillHidden(&padded.previous, 3, 0);
   FillHidden(&padded.cumulative, 3, 0);
   padded.key_lengths = {3, 3};
-  const ScoringAnswer got = scorer.Answer(padded);
-  const ScoringAnswer expected = scorer.Answer(exact);
+  const ScoringResult got = scorer.Compute(padded);
+  const ScoringResult expected = scorer.Compute(exact);
   expect.Near(got.context, expected.context, kRounding, "context");
   expect.Near(Take(got.weights, 3, Range(0, 3)), expected.weights, kRounding,
               "weights");
-  expect.Near(scorer.FusedAnswer(padded).context, expected.context, kRounding,
+  expect.Near(scorer.ComputeFused(padded).context, expected.context, kRounding,
               "context without weights");
 }
 
@@ -199,10 +199,10 @@ void PaddingChangesNoBit(const CheckedScore& score, Expectations& expect) {
     for (const bool causal : {false, true}) {
       padded.causal = exact.causal = causal;
       const std::string name = absl::StrCat(length, " of ", padded_length);
-      expect.Near(Take(scorer.FusedAnswer(padded).context, 2, kept),
-                  scorer.FusedAnswer(exact).context, 0, name + ": context");
-      expect.Near(Take(scorer.ReferenceAnswer(padded).context, 2, kept),
-                  scorer.ReferenceAnswer(exact).context, 0,
+      expect.Near(Take(scorer.ComputeFused(padded).context, 2, kept),
+                  scorer.ComputeFused(exact).context, 0, name + ": context");
+      expect.Near(Take(scorer.ComputeReference(padded).context, 2, kept),
+                  scorer.ComputeReference(exact).context, 0,
                   name + ": context with weights");
     }
   }
@@ -213,15 +213,15 @@ void NothingFlowsToMaskedKeys(const CheckedScore& score, Expectations& expect) {
   for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
     const std::vector<int64_t> hidden = Range(3, 6);
     for (const bool fused : {false, true}) {
-      const ScoringAnswer answer =
-          fused ? scorer.FusedAnswer(problem) : scorer.Answer(problem);
-      if (!fused) expect.Zero(Take(answer.weights, 3, hidden), mask);
-      expect.Zero(Take(answer.d_keys, 2, hidden), mask + ": gradient of keys");
-      expect.Zero(Take(answer.d_values, 2, hidden),
+      const ScoringResult result =
+          fused ? scorer.ComputeFused(problem) : scorer.Compute(problem);
+      if (!fused) expect.Zero(Take(result.weights, 3, hidden), mask);
+      expect.Zero(Take(result.d_keys, 2, hidden), mask + ": gradient of keys");
+      expect.Zero(Take(result.d_values, 2, hidden),
                   mask + ": gradient of values");
-      expect.Zero(Take(answer.d_key_x, 1, hidden),
+      expect.Zero(Take(result.d_key_x, 1, hidden),
                   mask + ": gradient of the keys' input");
-      expect.Finite(answer);
+      expect.Finite(result);
     }
   }
 }
@@ -234,20 +234,20 @@ void HiddenNaNsReachNothing(const CheckedScore& score, Expectations& expect) {
     ScoringProblem of_both = of_values;
     FillHidden(&of_both.keys, 2, kNaN);
     FillHidden(&of_both.key_x, 1, kNaN);
-    const ScoringAnswer expected = scorer.Answer(problem);
-    ScoringAnswer got = scorer.Answer(of_values);
-    expect.SameAnswer(got, expected, kRounding, mask + ", NaN in values");
+    const ScoringResult expected = scorer.Compute(problem);
+    ScoringResult got = scorer.Compute(of_values);
+    expect.SameResult(got, expected, kRounding, mask + ", NaN in values");
     expect.SameParameterGradients(got, expected, kRounding);
-    got = scorer.Answer(of_both);
+    got = scorer.Compute(of_both);
     expect.Near(got.context, expected.context, kRounding, mask + ": context");
     expect.Near(got.weights, expected.weights, kRounding, mask + ": weights");
     expect.Near(got.d_values, expected.d_values, kRounding,
                 mask + ": gradient of the values");
-    const ScoringAnswer fused = scorer.FusedAnswer(problem);
-    got = scorer.FusedAnswer(of_values);
-    expect.SameAnswer(got, fused, kRounding, mask + ", fused, NaN in values");
+    const ScoringResult fused = scorer.ComputeFused(problem);
+    got = scorer.ComputeFused(of_values);
+    expect.SameResult(got, fused, kRounding, mask + ", fused, NaN in values");
     expect.SameParameterGradients(got, fused, kRounding);
-    expect.Near(scorer.FusedAnswer(of_both).context, fused.context, kRounding,
+    expect.Near(scorer.ComputeFused(of_both).context, fused.context, kRounding,
                 mask + ": fused context");
   }
 }
@@ -257,42 +257,42 @@ void AllMaskedRowsAreZero(const CheckedScore& score, Expectations& expect) {
   ScoringProblem problem = ScoringProblem::Random(2, 2, 3, score.widths);
   // The queries of example 0, and query 1 of example 1, see no key.
   problem.key_lengths = {0, 0, 3, 0};
-  const ScoringAnswer answer = scorer.Answer(problem);
-  expect.Finite(answer);
+  const ScoringResult result = scorer.Compute(problem);
+  expect.Finite(result);
   const int64_t first[] = {0};
   const int64_t second[] = {1};
   for (const auto& [array, what] :
-       {std::pair(&answer.weights, "weights"),
-        std::pair(&answer.context, "context"),
-        std::pair(&answer.d_queries, "gradient of the queries")}) {
+       {std::pair(&result.weights, "weights"),
+        std::pair(&result.context, "context"),
+        std::pair(&result.d_queries, "gradient of the queries")}) {
     expect.Zero(Take(*array, 0, first), what);
     expect.Zero(Take(Take(*array, 0, second), 2, second), what);
   }
-  expect.Zero(Take(answer.d_query_x, 0, first),
+  expect.Zero(Take(result.d_query_x, 0, first),
               "gradient of the queries' input");
-  expect.Zero(Take(answer.d_key_x, 0, first), "gradient of the keys' input");
-  expect.Zero(Take(answer.d_keys, 0, first), "gradient of the keys");
-  expect.Zero(Take(answer.d_values, 0, first), "gradient of the values");
+  expect.Zero(Take(result.d_key_x, 0, first), "gradient of the keys' input");
+  expect.Zero(Take(result.d_keys, 0, first), "gradient of the keys");
+  expect.Zero(Take(result.d_values, 0, first), "gradient of the values");
 }
 
 void OneKeyHasAllTheWeight(const CheckedScore& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   const ScoringProblem problem = ScoringProblem::Random(2, 2, 1, score.widths);
-  const ScoringAnswer answer = scorer.Answer(problem);
+  const ScoringResult result = scorer.Compute(problem);
   const TestArray scores = scorer.Scores(problem);
-  expect.Finite(answer);
-  for (size_t i = 0; i < answer.weights.values.size(); ++i) {
+  expect.Finite(result);
+  for (size_t i = 0; i < result.weights.values.size(); ++i) {
     // A kernel with bounded support may give the score -inf.
     const bool hidden =
         scores.values[i] == -std::numeric_limits<double>::infinity();
     expect.True(
-        answer.weights.values[i] == (hidden ? 0 : 1),
-        absl::StrCat("the weight of one key is ", answer.weights.values[i]));
+        result.weights.values[i] == (hidden ? 0 : 1),
+        absl::StrCat("the weight of one key is ", result.weights.values[i]));
   }
-  expect.Zero(answer.d_queries, "gradient of the queries");
-  expect.Zero(answer.d_keys, "gradient of the keys");
-  expect.Zero(answer.d_query_x, "gradient of the queries' input");
-  expect.Zero(answer.d_key_x, "gradient of the keys' input");
+  expect.Zero(result.d_queries, "gradient of the queries");
+  expect.Zero(result.d_keys, "gradient of the keys");
+  expect.Zero(result.d_query_x, "gradient of the queries' input");
+  expect.Zero(result.d_key_x, "gradient of the keys' input");
 }
 
 void OrderOfPairsMattersOnlyIfPositionAware(const CheckedScore& score,
@@ -300,8 +300,8 @@ void OrderOfPairsMattersOnlyIfPositionAware(const CheckedScore& score,
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem problem = ScoringProblem::Random(2, 3, 5, score.widths);
   const int64_t order[] = {3, 0, 4, 1, 2};
-  const TestArray expected = scorer.Answer(problem).context;
-  const TestArray got = scorer.Answer(problem.TakeKeys(order)).context;
+  const TestArray expected = scorer.Compute(problem).context;
+  const TestArray got = scorer.Compute(problem.TakeKeys(order)).context;
   if (!score.info.position_aware(score.options)) {
     return expect.Near(got, expected, kRounding,
                        "the order of keys changes the context, but "
@@ -310,7 +310,7 @@ void OrderOfPairsMattersOnlyIfPositionAware(const CheckedScore& score,
   // A score may depend on the position of the query, but not on the order of
   // the keys.
   problem.positions.first_query = 2;
-  const TestArray moved = scorer.Answer(problem).context;
+  const TestArray moved = scorer.Compute(problem).context;
   expect.True(LargestDifference(got, expected) > 1e-6 ||
                   LargestDifference(moved, expected) > 1e-6,
               "kPositionAware is true, but neither the order of keys nor the "
@@ -323,9 +323,9 @@ void PositionsMatterOnlyIfPositionAware(const CheckedScore& score,
     return expect.Skip("it reads them");
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem problem = ScoringProblem::Random(2, 3, 4, score.widths);
-  const TestArray expected = scorer.Answer(problem).context;
+  const TestArray expected = scorer.Compute(problem).context;
   problem.positions = {.first_query = 5, .query_step = 0, .first_key = 2};
-  expect.Near(scorer.Answer(problem).context, expected, kRounding,
+  expect.Near(scorer.Compute(problem).context, expected, kRounding,
               "positions change the context, but kPositionAware is false");
 }
 
@@ -338,14 +338,14 @@ void OtherQueriesChangeNothing(const CheckedScore& score,
       problem.causal = causal;
       problem.positions = {
           .first_query = 3, .query_step = step, .first_key = 1};
-      const ScoringAnswer together = scorer.Answer(problem);
+      const ScoringResult together = scorer.Compute(problem);
       for (int64_t i = 0; i < 3; ++i) {
         const int64_t one[] = {i};
         ScoringProblem alone = problem.TakeQueries(one);
         alone.causal = causal;
         alone.positions = {.first_query = 3 + i * step, .first_key = 1};
         expect.Near(Take(together.context, 2, one),
-                    scorer.Answer(alone).context, kRounding,
+                    scorer.Compute(alone).context, kRounding,
                     absl::StrCat("query ", i, ", step ", step));
       }
     }
@@ -363,13 +363,13 @@ void AcceptsItsLongestDistance(const CheckedScore& score,
               "a limit of distances, but kPositionAware is false");
   ScoringProblem problem = ScoringProblem::Random(1, 1, 1, score.widths);
   problem.positions.first_query = longest;
-  expect.Finite(scorer.Answer(problem));
+  expect.Finite(scorer.Compute(problem));
   problem.positions = {.first_query = 0, .first_key = longest};
-  expect.Finite(scorer.Answer(problem));
+  expect.Finite(scorer.Compute(problem));
   // The key is beyond the longest distance, but the window masks it.
   problem.positions.first_key = longest + 1;
   problem.window = longest + 1;
-  expect.Finite(scorer.Answer(problem));
+  expect.Finite(scorer.Compute(problem));
 }
 
 void ReadsTheHistoryItDeclares(const CheckedScore& score,
@@ -377,11 +377,11 @@ void ReadsTheHistoryItDeclares(const CheckedScore& score,
   if (!score.info.uses_history) return expect.Skip("it declares none");
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem problem = ScoringProblem::Random(2, 1, 5, score.widths);
-  const TestArray before = scorer.Answer(problem).context;
+  const TestArray before = scorer.Compute(problem).context;
   std::reverse(problem.previous.values.begin(), problem.previous.values.end());
   std::reverse(problem.cumulative.values.begin(),
                problem.cumulative.values.end());
-  expect.True(LargestDifference(scorer.Answer(problem).context, before) > 1e-6,
+  expect.True(LargestDifference(scorer.Compute(problem).context, before) > 1e-6,
               "kUsesHistory is true, but earlier weights change nothing");
 }
 
@@ -398,7 +398,8 @@ void ParametersAreAllThereIsToSave(const CheckedScore& score,
         saved.store().value(*saved.store().FindByName(parameter.name));
     std::copy(from.begin(), from.end(), loaded.store().value(*to).begin());
   }
-  expect.SameAnswer(loaded.Answer(problem), saved.Answer(problem), 0, "loaded");
+  expect.SameResult(loaded.Compute(problem), saved.Compute(problem), 0,
+                    "loaded");
 }
 
 void FloatAgreesWithDouble(const CheckedScore& score, Expectations& expect) {
@@ -406,9 +407,9 @@ void FloatAgreesWithDouble(const CheckedScore& score, Expectations& expect) {
   ScorerUnderTest<float> in_float(score.registry, score.options, score.widths);
   ScorerUnderTest<double> in_double(score.registry, score.options,
                                     score.widths);
-  const ScoringAnswer got = in_float.Answer(problem);
-  const ScoringAnswer expected = in_double.Answer(problem);
-  expect.SameAnswer(got, expected, 2e-5, "float");
+  const ScoringResult got = in_float.Compute(problem);
+  const ScoringResult expected = in_double.Compute(problem);
+  expect.SameResult(got, expected, 2e-5, "float");
   expect.SameParameterGradients(got, expected, 2e-5);
 }
 
@@ -427,11 +428,11 @@ void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
   for (const auto& [mask, problem] : problems) {
     if (!scorer.HasInnerForm(problem))
       return expect.Skip("it is not an inner product");
-    ScoringAnswer got = scorer.FusedAnswer(problem);
-    const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-    // FusedAnswer() has no weights, so they are not compared.
+    ScoringResult got = scorer.ComputeFused(problem);
+    const ScoringResult expected = scorer.ComputeReference(problem);
+    // ComputeFused() has no weights, so they are not compared.
     got.weights = expected.weights;
-    expect.SameAnswer(got, expected, kRounding, mask);
+    expect.SameResult(got, expected, kRounding, mask);
     expect.SameParameterGradients(got, expected, kRounding);
   }
 }

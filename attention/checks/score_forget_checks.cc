@@ -63,11 +63,11 @@ void GatesOfOneArePlainAttention(const CheckedScore& score,
     SetParameter("forget.weight", 0, &scorer);
     SetParameter("forget.bias", 1000, &scorer);
     for (const bool fused : {false, true}) {
-      const ScoringAnswer expected =
-          fused ? plain.FusedAnswer(problem) : plain.Answer(problem);
-      const ScoringAnswer got =
-          fused ? scorer.FusedAnswer(problem) : scorer.Answer(problem);
-      expect.SameAnswer(got, expected, 0, "gates of 1");
+      const ScoringResult expected =
+          fused ? plain.ComputeFused(problem) : plain.Compute(problem);
+      const ScoringResult got =
+          fused ? scorer.ComputeFused(problem) : scorer.Compute(problem);
+      expect.SameResult(got, expected, 0, "gates of 1");
       expect.SameParameterGradients(got, expected, 0);
     }
   }
@@ -122,7 +122,7 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
       s[key] = key <= query && sum > 0 ? s[key] / sum : 0;
     }
   }
-  expect.Near(scorer.Answer(problem).weights, expected, kRounding, "weights");
+  expect.Near(scorer.Compute(problem).weights, expected, kRounding, "weights");
 }
 
 void AllPathsForget(const CheckedScore& score, Expectations& expect) {
@@ -144,11 +144,11 @@ void AllPathsForget(const CheckedScore& score, Expectations& expect) {
     for (const int64_t time : {int64_t{6}, kLong}) {
       ScoringProblem problem = SelfProblem(score, time);
       problem.key_lengths = {static_cast<int32_t>(time), 4};
-      ScoringAnswer got = scorer.FusedAnswer(problem);
-      const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-      // FusedAnswer() has no weights, so they are not compared.
+      ScoringResult got = scorer.ComputeFused(problem);
+      const ScoringResult expected = scorer.ComputeReference(problem);
+      // ComputeFused() has no weights, so they are not compared.
       got.weights = expected.weights;
-      expect.SameAnswer(got, expected, 1e-10, config);
+      expect.SameResult(got, expected, 1e-10, config);
       expect.SameParameterGradients(got, expected, 1e-10);
       expect.Finite(got);
     }
@@ -211,9 +211,9 @@ void StepsForgetAsAllAtOnce(const CheckedScore& score, Expectations& expect) {
                                   score.widths);
     const ScoringProblem problem = SelfProblem(score, 5);
     for (const bool want_weights : {true, false}) {
-      const ScoringAnswer all =
-          want_weights ? scorer.Answer(problem) : scorer.FusedAnswer(problem);
-      expect.Near(scorer.AnswerStepwise(problem, want_weights).context,
+      const ScoringResult all =
+          want_weights ? scorer.Compute(problem) : scorer.ComputeFused(problem);
+      expect.Near(scorer.ComputeStepwise(problem, want_weights).context,
                   all.context, 0, absl::StrCat("context ", config));
     }
   }
@@ -224,14 +224,14 @@ void BlocksForgetAsAllAtOnce(const CheckedScore& score, Expectations& expect) {
     Attention config = ConfigWith(score, fields);
     const ScoringProblem problem = SelfProblem(score, 7);
     ScorerUnderTest<double> whole(score.registry, config, score.widths);
-    const ScoringAnswer expected = whole.FusedAnswer(problem);
+    const ScoringResult expected = whole.ComputeFused(problem);
     for (const int rows : {1, 3}) {
       config.set_block(rows);
       ScorerUnderTest<double> scorer(score.registry, config, score.widths);
-      const ScoringAnswer got = scorer.FusedAnswer(problem);
+      const ScoringResult got = scorer.ComputeFused(problem);
       const std::string name = absl::StrCat(fields, ", blocks of ", rows);
       expect.Near(got.context, expected.context, 0, name + ": context");
-      expect.SameAnswer(got, expected, 1e-10, name);
+      expect.SameResult(got, expected, 1e-10, name);
       expect.SameParameterGradients(got, expected, 1e-10);
     }
   }

@@ -120,9 +120,9 @@ void StepByStepHasTheBitsOfAllAtOnce(const CheckedScore& score,
     ScoringProblem problem = ScoringProblem::Random(2, 5, 5, score.widths);
     problem.causal = true;
     for (const bool want_weights : {true, false}) {
-      const ScoringAnswer all =
-          want_weights ? scorer.Answer(problem) : scorer.FusedAnswer(problem);
-      expect.Near(scorer.AnswerStepwise(problem, want_weights).context,
+      const ScoringResult all =
+          want_weights ? scorer.Compute(problem) : scorer.ComputeFused(problem);
+      expect.Near(scorer.ComputeStepwise(problem, want_weights).context,
                   all.context, 0, absl::StrCat("context ", positions));
     }
   }
@@ -136,14 +136,14 @@ void OtherExamplesChangeNoBit(const CheckedScore& score, Expectations& expect) {
     const std::vector<int32_t> lengths = {5, 2, 4};
     problem.key_lengths = lengths;
     problem.positions.first_query = 2;
-    const ScoringAnswer together = scorer.Answer(problem);
+    const ScoringResult together = scorer.Compute(problem);
     for (int64_t i = 0; i < 3; ++i) {
       const int64_t one[] = {i};
       ScoringProblem alone = problem.TakeExamples(one);
       alone.key_lengths = {lengths[i]};
       alone.positions = problem.positions;
-      const ScoringAnswer expected = scorer.Answer(alone);
-      ScoringAnswer got;
+      const ScoringResult expected = scorer.Compute(alone);
+      ScoringResult got;
       got.weights = Take(together.weights, 0, one);
       got.context = Take(together.context, 0, one);
       got.d_queries = Take(together.d_queries, 0, one);
@@ -151,7 +151,7 @@ void OtherExamplesChangeNoBit(const CheckedScore& score, Expectations& expect) {
       got.d_values = Take(together.d_values, 0, one);
       got.d_query_x = Take(together.d_query_x, 0, one);
       got.d_key_x = Take(together.d_key_x, 0, one);
-      expect.SameAnswer(got, expected, 0,
+      expect.SameResult(got, expected, 0,
                         absl::StrCat("example ", i, " ", positions));
     }
   }

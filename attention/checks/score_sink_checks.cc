@@ -47,7 +47,7 @@ void ASinkIsTheScoreOfOneMoreKey(const CheckedScore& score,
     }
     for (size_t k = row; k < row + 6; ++k) expected.values[k] /= sum;
   }
-  expect.Near(scorer.Answer(problem).weights, expected, kRounding, "weights");
+  expect.Near(scorer.Compute(problem).weights, expected, kRounding, "weights");
 }
 
 void AFarSinkIsPlainAttention(const CheckedScore& score, Expectations& expect) {
@@ -57,11 +57,11 @@ void AFarSinkIsPlainAttention(const CheckedScore& score, Expectations& expect) {
                                  score.widths);
   for (const ScoringProblem& problem : Problems(score.widths)) {
     for (const bool fused : {false, true}) {
-      const ScoringAnswer expected =
-          fused ? plain.FusedAnswer(problem) : plain.Answer(problem);
-      const ScoringAnswer got =
-          fused ? scorer.FusedAnswer(problem) : scorer.Answer(problem);
-      expect.SameAnswer(got, expected, kRounding, "with a far sink");
+      const ScoringResult expected =
+          fused ? plain.ComputeFused(problem) : plain.Compute(problem);
+      const ScoringResult got =
+          fused ? scorer.ComputeFused(problem) : scorer.Compute(problem);
+      expect.SameResult(got, expected, kRounding, "with a far sink");
       expect.SameParameterGradients(got, expected, kRounding);
       expect.Zero(got.d_parameters.at("sink.logit"), "gradient of the sink");
     }
@@ -72,11 +72,11 @@ void AllPathsHaveTheSink(const CheckedScore& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, ConfigWith(score, "sink {}"),
                                  score.widths);
   for (const ScoringProblem& problem : Problems(score.widths)) {
-    ScoringAnswer got = scorer.FusedAnswer(problem);
-    const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-    // FusedAnswer() has no weights, so they are not compared.
+    ScoringResult got = scorer.ComputeFused(problem);
+    const ScoringResult expected = scorer.ComputeReference(problem);
+    // ComputeFused() has no weights, so they are not compared.
     got.weights = expected.weights;
-    expect.SameAnswer(got, expected, kRounding, "with a sink");
+    expect.SameResult(got, expected, kRounding, "with a sink");
     expect.SameParameterGradients(got, expected, kRounding);
     const auto& d_sink = expected.d_parameters.at("sink.logit").values;
     expect.True(std::all_of(d_sink.begin(), d_sink.end(),

@@ -238,8 +238,8 @@ PrepareInputs<T> ScorerUnderTest<T>::KeyInputs(const ScoringProblem& problem) {
 }
 
 template <typename T>
-ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
-                                         Wanted wanted) {
+ScoringResult ScorerUnderTest<T>::Compute(const ScoringProblem& problem,
+                                          Wanted wanted) {
   forward_->BeginStep();
   AttendInputs<T> inputs;
   inputs.score = Inputs(problem);
@@ -254,27 +254,27 @@ ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
   }
   forward_->Backward({}, {});
 
-  ScoringAnswer answer;
-  answer.context = CopyOf(attended.context);
-  if (wanted.want_weights) answer.weights = CopyOf(attended.weights);
-  answer.d_queries = GradientOf(inputs.score.queries);
-  answer.d_keys = GradientOf(keys.keys);
-  answer.d_values = GradientOf(inputs.values);
-  if (inputs.score.x.has_value()) answer.d_query_x = GradientOf(inputs.score.x);
-  if (keys.x.has_value()) answer.d_key_x = GradientOf(keys.x);
+  ScoringResult result;
+  result.context = CopyOf(attended.context);
+  if (wanted.want_weights) result.weights = CopyOf(attended.weights);
+  result.d_queries = GradientOf(inputs.score.queries);
+  result.d_keys = GradientOf(keys.keys);
+  result.d_values = GradientOf(inputs.values);
+  if (inputs.score.x.has_value()) result.d_query_x = GradientOf(inputs.score.x);
+  if (keys.x.has_value()) result.d_key_x = GradientOf(keys.x);
   for (const ParameterInfo& info : store_.parameters()) {
-    answer.d_parameters[info.name] =
+    result.d_parameters[info.name] =
         Copy(store_.Segment(gradients_->values(), *store_.FindByName(info.name))
                  .data(),
              info.shape);
   }
-  return answer;
+  return result;
 }
 
 template <typename T>
 std::string ScorerUnderTest<T>::FaultOf(const ScoringProblem& problem) {
   FaultFinder<T> finder(tape_);
-  Answer(problem);
+  Compute(problem);
   return finder.fault();
 }
 
@@ -330,8 +330,8 @@ TestArray ScorerUnderTest<T>::Prepared(const ScoringProblem& problem,
 }
 
 template <typename T>
-ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(const ScoringProblem& problem,
-                                                 bool want_weights) {
+ScoringResult ScorerUnderTest<T>::ComputeStepwise(const ScoringProblem& problem,
+                                                  bool want_weights) {
   forward_->BeginStep();
   const int64_t steps = problem.queries.shape[2];
   TapeState<T> state(slots_);
@@ -356,9 +356,9 @@ ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(const ScoringProblem& problem,
     const Attended<T> attended = attention_->Attend(*forward_, inputs);
     contexts.push_back(attended.context);
   }
-  ScoringAnswer answer;
-  answer.context = CopyOf(Concat<T>(contexts, /*axis=*/2));
-  return answer;
+  ScoringResult result;
+  result.context = CopyOf(Concat<T>(contexts, /*axis=*/2));
+  return result;
 }
 
 template class ScorerUnderTest<float>;

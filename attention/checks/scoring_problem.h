@@ -81,7 +81,7 @@ struct ScoringProblem {
 
 // Weights, context and gradients. Gradients are taken of fixed random
 // projections of the weights and of the context.
-struct ScoringAnswer {
+struct ScoringResult {
   TestArray weights;
   TestArray context;
   TestArray d_queries;
@@ -117,18 +117,18 @@ class ScorerUnderTest {
   void set_training(bool training) { tape_.set_training(training); }
 
   // The result with gradients through both weights and context.
-  ScoringAnswer Answer(const ScoringProblem& problem) {
-    return Answer(problem, {.want_weights = true, .project_weights = true});
+  ScoringResult Compute(const ScoringProblem& problem) {
+    return Compute(problem, {.want_weights = true, .project_weights = true});
   }
-  // Answers whose gradients only come from the context. FusedAnswer() computes
-  // the context without the weights, and ReferenceAnswer() with them.
-  ScoringAnswer FusedAnswer(const ScoringProblem& problem) {
-    return Answer(problem, {.want_weights = false, .project_weights = false});
+  // Answers whose gradients only come from the context. ComputeFused() computes
+  // the context without the weights, and ComputeReference() with them.
+  ScoringResult ComputeFused(const ScoringProblem& problem) {
+    return Compute(problem, {.want_weights = false, .project_weights = false});
   }
-  ScoringAnswer ReferenceAnswer(const ScoringProblem& problem) {
-    return Answer(problem, {.want_weights = true, .project_weights = false});
+  ScoringResult ComputeReference(const ScoringProblem& problem) {
+    return Compute(problem, {.want_weights = true, .project_weights = false});
   }
-  // The fault that a FaultFinder finds in Answer(). Empty if there is none.
+  // The fault that a FaultFinder finds in Compute(). Empty if there is none.
   std::string FaultOf(const ScoringProblem& problem);
   bool HasInnerForm(const ScoringProblem& problem);
 
@@ -148,8 +148,8 @@ class ScorerUnderTest {
   // Prepares keys one by one. Query i is at position i and sees the keys 0 ..
   // i. Only the context of the result is set. With want_weights, each step also
   // computes weights.
-  ScoringAnswer AnswerStepwise(const ScoringProblem& problem,
-                               bool want_weights);
+  ScoringResult ComputeStepwise(const ScoringProblem& problem,
+                                bool want_weights);
 
  private:
   struct Wanted {
@@ -157,7 +157,7 @@ class ScorerUnderTest {
     bool project_weights;
   };
 
-  ScoringAnswer Answer(const ScoringProblem& problem, Wanted wanted);
+  ScoringResult Compute(const ScoringProblem& problem, Wanted wanted);
   Var<T> Input(const TestArray& array);
   // The inputs of Score(), with keys that are not prepared, and the inputs of
   // Prepare().

@@ -48,7 +48,7 @@ struct LensLayer {
   std::string site;  // the residual
   // For each row of the lens, the most probable predictions in descending
   // order.
-  std::vector<std::vector<Answered::Choice>> rows;
+  std::vector<std::vector<Prediction::Choice>> rows;
 };
 
 template <typename T>
@@ -81,8 +81,8 @@ struct Inspection {
 double Entropy(absl::Span<const double> weights);
 
 struct InspectOptions {
-  int64_t chosen = kAllOutputs;                        // index of an output
-  size_t most_choices = AnswerOptions().most_choices;  // number per lens row
+  int64_t chosen = kAllOutputs;                         // index of an output
+  size_t most_choices = PredictOptions().most_choices;  // number per lens row
 };
 
 // Runs one pass for the chosen output. If outputs are successive, runs one more

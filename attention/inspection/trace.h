@@ -72,8 +72,8 @@ struct TracedOutput {
 inline constexpr int64_t kAllOutputs = -1;
 
 struct TraceLabels {
-  std::string input = {};   // the input of the model
-  std::string answer = {};  // the prediction that is explained
+  std::string input = {};       // the input of the model
+  std::string prediction = {};  // the prediction that is explained
   std::vector<TracedSequence> sequences = {};
   std::vector<TracedSites> sites = {};  // the first match is used
   std::vector<TracedOutput> outputs = {};

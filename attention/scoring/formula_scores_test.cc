@@ -163,13 +163,13 @@ void ExpectSameScore(const SameScore& same, double tolerance) {
     if (masked) problem.key_lengths = {7, 4};
     problem.positions.first_query = masked ? 2 : 0;
     for (const bool fused : {false, true}) {
-      const ScoringAnswer wanted =
-          fused ? expected.FusedAnswer(problem) : expected.Answer(problem);
-      const ScoringAnswer answer =
-          fused ? got.FusedAnswer(problem) : got.Answer(problem);
-      expect.SameAnswer(answer, wanted, tolerance, same.formula);
+      const ScoringResult wanted =
+          fused ? expected.ComputeFused(problem) : expected.Compute(problem);
+      const ScoringResult result =
+          fused ? got.ComputeFused(problem) : got.Compute(problem);
+      expect.SameResult(result, wanted, tolerance, same.formula);
       for (const SameParameter& parameter : same.parameters) {
-        TestArray gradient = answer.d_parameters.at(parameter.of_formula);
+        TestArray gradient = result.d_parameters.at(parameter.of_formula);
         const TestArray part =
             Part(wanted.d_parameters.at(parameter.of_score), parameter);
         // Shapes may differ, such as [heads] and [heads, 1], but the elements
@@ -219,12 +219,12 @@ void ExpectScaledDot(const std::string& formula, const std::string& config,
   for (const bool causal : {false, true}) {
     problem.causal = causal;
     problem.positions.first_query = causal ? 2 : 0;
-    expect.SameAnswer(got.Answer(problem), expected.Answer(problem), tolerance,
-                      formula + ", by rows");
-    const ScoringAnswer answer = got.FusedAnswer(problem);
-    expect.SameAnswer(answer, expected.FusedAnswer(problem), tolerance,
+    expect.SameResult(got.Compute(problem), expected.Compute(problem),
+                      tolerance, formula + ", by rows");
+    const ScoringResult result = got.ComputeFused(problem);
+    expect.SameResult(result, expected.ComputeFused(problem), tolerance,
                       formula + ", by blocks");
-    for (const auto& [name, gradient] : answer.d_parameters) {
+    for (const auto& [name, gradient] : result.d_parameters) {
       EXPECT_THAT(gradient.values, Contains(Ne(0))) << name;
     }
   }
@@ -274,13 +274,13 @@ TEST(FormulaScoresTest, RelativeBucketsAreATableOfDistances) {
   problem.positions.first_query = 3;
   Expectations expect;
   for (const bool fused : {false, true}) {
-    const ScoringAnswer wanted =
-        fused ? expected.FusedAnswer(problem) : expected.Answer(problem);
-    const ScoringAnswer answer =
-        fused ? got.FusedAnswer(problem) : got.Answer(problem);
-    expect.SameAnswer(answer, wanted, 1e-10, "relative_buckets");
+    const ScoringResult wanted =
+        fused ? expected.ComputeFused(problem) : expected.Compute(problem);
+    const ScoringResult result =
+        fused ? got.ComputeFused(problem) : got.Compute(problem);
+    expect.SameResult(result, wanted, 1e-10, "relative_buckets");
     TestArray of_table = wanted.d_parameters.at(from.name);
-    expect.Near(answer.d_parameters.at("b"), Take(of_table, 1, Range(0, 8)),
+    expect.Near(result.d_parameters.at("b"), Take(of_table, 1, Range(0, 8)),
                 1e-10, "gradient of the table");
   }
   for (const std::string& failure : expect.failures()) {

@@ -56,7 +56,7 @@ class Scorer {
     return scorer_->Scores(problem).values;
   }
   std::vector<double> Context(const ScoringProblem& problem) {
-    return scorer_->Answer(problem).context.values;
+    return scorer_->Compute(problem).context.values;
   }
 
  private:

@@ -44,7 +44,7 @@ void MeasureAttention(benchmark::State& state,
   const ScoringProblem problem = ScoringProblem::Random(
       extents.batch, extents.queries, extents.keys, widths);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(scorer.Answer(problem).context.values.data());
+    benchmark::DoNotOptimize(scorer.Compute(problem).context.values.data());
   }
   state.SetItemsProcessed(state.iterations() * extents.batch * extents.heads *
                           extents.queries * extents.keys);

@@ -44,7 +44,7 @@ TEST_P(ScoringFunctionTest, Holds) {
   ScorerUnderTest<double> scorer(registry, *options, *widths);
   ScoringProblem problem = ScoringProblem::Random(1, 1, 1, *widths);
   problem.positions.first_key = scorer.scorer().LongestDistance() + 1;
-  EXPECT_DEATH(scorer.Answer(problem), "");
+  EXPECT_DEATH(scorer.Compute(problem), "");
 }
 
 }  // namespace regard

@@ -99,11 +99,11 @@ class Arrays {
 
 }  // namespace
 
-nlohmann::ordered_json InspectionJson(const InspectedAnswer& answer) {
-  const Inspection<float>& inspection = answer.inspection;
+nlohmann::ordered_json InspectionJson(const InspectedPrediction& prediction) {
+  const Inspection<float>& inspection = prediction.inspection;
   const TraceLabels& labels = inspection.labels;
   Json json = {{"input", labels.input},
-               {"answer", labels.answer},
+               {"answer", labels.prediction},
                {"output_unit", labels.output_unit},
                {"outputs", Json::array()},
                {"chosen", nullptr}};
@@ -133,24 +133,24 @@ nlohmann::ordered_json InspectionJson(const InspectedAnswer& answer) {
          {"columns", of.columns},
          {"shares", Rows(of.shares, 0, of.rows.size(), of.columns.size())}});
   }
-  if (answer.patched.has_value()) {
+  if (prediction.patched.has_value()) {
     Json sites = Json::array();
-    for (const PatchedSite& of : answer.patched->sites) {
+    for (const PatchedSite& of : prediction.patched->sites) {
       sites.push_back(
           {{"site", of.site}, {"labels", of.labels}, {"changes", of.changes}});
     }
-    json["patch"] = {{"from", answer.other_input},
-                     {"value", answer.patched->value},
-                     {"other_value", answer.patched->other_value},
+    json["patch"] = {{"from", prediction.other_input},
+                     {"value", prediction.patched->value},
+                     {"other_value", prediction.patched->other_value},
                      {"sites", std::move(sites)}};
   }
   if (!labels.notes.empty()) json["notes"] = labels.notes;
   return json;
 }
 
-absl::Status WriteInspectionArrays(const InspectedAnswer& answer,
+absl::Status WriteInspectionArrays(const InspectedPrediction& prediction,
                                    const std::string& path) {
-  const Inspection<float>& inspection = answer.inspection;
+  const Inspection<float>& inspection = prediction.inspection;
   const auto size = [](const auto& of) {
     return static_cast<int64_t>(of.size());
   };
@@ -177,8 +177,8 @@ absl::Status WriteInspectionArrays(const InspectedAnswer& answer,
     arrays.Add(absl::StrCat("rollout/", of.stack),
                {size(of.rows), size(of.columns)}, of.shares);
   }
-  if (answer.patched.has_value()) {
-    for (const PatchedSite& of : answer.patched->sites) {
+  if (prediction.patched.has_value()) {
+    for (const PatchedSite& of : prediction.patched->sites) {
       arrays.Add(absl::StrCat("patch/", of.site), {size(of.changes)},
                  of.changes);
     }

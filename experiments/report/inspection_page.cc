@@ -266,7 +266,7 @@ Section LensOf(const Inspection<float>& inspection) {
   for (size_t row = 0; row < inspection.lens_rows.size(); ++row) {
     std::vector<std::string> cells = {inspection.lens_rows[row]};
     for (const LensLayer& layer : inspection.lens) {
-      const Answered::Choice& best = layer.rows[row].front();
+      const Prediction::Choice& best = layer.rows[row].front();
       cells.push_back(absl::StrFormat("%s %.3f", best.name, best.probability));
     }
     table.rows.push_back(std::move(cells));
@@ -325,16 +325,16 @@ Section RolloutOf(const Inspection<float>& inspection) {
   return section;
 }
 
-Section PatchOf(const InspectedAnswer& answer) {
-  if (!answer.patched.has_value()) return {"Patch", {}};
+Section PatchOf(const InspectedPrediction& prediction) {
+  if (!prediction.patched.has_value()) return {"Patch", {}};
   return {"Patch",
           {absl::StrFormat(
                "The output is %.4f. For the other input, '%s', it is %.4f. A "
                "cell shows how much the output changes when one position of "
                "one hook point has its value from the other input.",
-               answer.patched->value, answer.other_input,
-               answer.patched->other_value),
-           Maps{MatricesOf(*answer.patched)}}};
+               prediction.patched->value, prediction.other_input,
+               prediction.patched->other_value),
+           Maps{MatricesOf(*prediction.patched)}}};
 }
 
 }  // namespace
@@ -390,9 +390,9 @@ absl::Status CheckFigureChoice(const Inspection<float>& inspection,
   return absl::OkStatus();
 }
 
-std::string InspectionSvg(const InspectedAnswer& answer,
+std::string InspectionSvg(const InspectedPrediction& prediction,
                           const FigureChoice& choice) {
-  const Inspection<float>& inspection = answer.inspection;
+  const Inspection<float>& inspection = prediction.inspection;
   std::vector<MapGrid> grids;
   std::vector<PictureRow> pictures;
   for (const AttentionMap<float>& map : inspection.maps) {
@@ -421,8 +421,8 @@ std::string InspectionSvg(const InspectedAnswer& answer,
                        .unit = "fraction of what reaches a position"});
     }
   }
-  if (all && answer.patched.has_value()) {
-    for (LabelledMatrix& matrix : MatricesOf(*answer.patched)) {
+  if (all && prediction.patched.has_value()) {
+    for (LabelledMatrix& matrix : MatricesOf(*prediction.patched)) {
       grids.push_back({.title = matrix.title,
                        .maps = {std::move(matrix)},
                        .unit = "change of the output"});
@@ -431,9 +431,9 @@ std::string InspectionSvg(const InspectedAnswer& answer,
   return FiguresSvg(grids, pictures);
 }
 
-std::string InspectionHtml(const InspectedAnswer& answer,
+std::string InspectionHtml(const InspectedPrediction& prediction,
                            const std::string& name) {
-  const Inspection<float>& inspection = answer.inspection;
+  const Inspection<float>& inspection = prediction.inspection;
   Report report = {.title = absl::StrCat(name, ": inspection"),
                    .summary =
                        "What the model attends to when it predicts, and "
@@ -441,7 +441,7 @@ std::string InspectionHtml(const InspectedAnswer& answer,
   for (const Section& section :
        {AttentionOf(inspection), GradientsOf(inspection), HeadsOf(inspection),
         LensOf(inspection), InputsOf(inspection), RolloutOf(inspection),
-        PatchOf(answer)}) {
+        PatchOf(prediction)}) {
     report.Add(section);
   }
   return ReportHtml(report);

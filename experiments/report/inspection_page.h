@@ -15,7 +15,7 @@
 
 namespace regard {
 
-struct InspectedAnswer {
+struct InspectedPrediction {
   Inspection<float> inspection = {};
   std::optional<PatchedOutput> patched = {};
   std::string other_input = {};  // the input from which values were patched
@@ -43,19 +43,19 @@ absl::Status CheckFigureChoice(const Inspection<float>& inspection,
 // Weights over an image are drawn on the image. The layers and heads of a stack
 // form a grid. If `choice` selects a layer or a head, it must exist, and only
 // its maps are drawn.
-std::string InspectionSvg(const InspectedAnswer& answer,
+std::string InspectionSvg(const InspectedPrediction& prediction,
                           const FigureChoice& choice = {});
 
 // Returns one HTML page that works offline. `name` is the name of the model.
 // Parts that do not apply are omitted.
-std::string InspectionHtml(const InspectedAnswer& answer,
+std::string InspectionHtml(const InspectedPrediction& prediction,
                            const std::string& name);
 
 // Returns the inspection in the format of docs/json.md.
-nlohmann::ordered_json InspectionJson(const InspectedAnswer& answer);
+nlohmann::ordered_json InspectionJson(const InspectedPrediction& prediction);
 
 // Writes the values as safetensors, named by hook point (docs/json.md).
-absl::Status WriteInspectionArrays(const InspectedAnswer& answer,
+absl::Status WriteInspectionArrays(const InspectedPrediction& prediction,
                                    const std::string& path);
 
 }  // namespace regard

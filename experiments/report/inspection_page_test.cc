@@ -42,12 +42,12 @@ AttentionMap<float> Map(const std::string& name, bool over_memory,
 
 // Returns an inspection with self-attention of two heads over two tokens, and a
 // patch.
-InspectedAnswer Classified() {
-  InspectedAnswer answer;
-  Inspection<float>& inspection = answer.inspection;
+InspectedPrediction Classified() {
+  InspectedPrediction prediction;
+  Inspection<float>& inspection = prediction.inspection;
   TraceLabels& labels = inspection.labels;
   labels.input = "a b";
-  labels.answer = "good";
+  labels.prediction = "good";
   labels.sequences = {{.name = "text", .labels = {"a", "b"}}};
   labels.sites = {{"*", 0, 0}};
   labels.outputs = {{"good"}, {"bad"}};
@@ -66,12 +66,12 @@ InspectedAnswer Classified() {
                           {1, 0, .5, .5}}};
   inspection.lens_rows = {"the class"};
   inspection.lens = {{"bert/residual", {{{"bad", .75}, {"good", .25}}}}};
-  answer.patched =
+  prediction.patched =
       PatchedOutput{.value = -.25,
                     .other_value = -2,
                     .sites = {{"bert/residual", {"a", "b"}, {0, -1.75}}}};
-  answer.other_input = "a c";
-  return answer;
+  prediction.other_input = "a c";
+  return prediction;
 }
 
 TEST(HeadsTableTest, AveragesOverQueries) {
@@ -116,7 +116,7 @@ TEST(InspectionJsonTest, HasAllThatIsKnown) {
       R"([[1.0,0.0],[0.5,0.5]]}],"patch":{"from":"a c","value":-0.25,)"
       R"("other_value":-2.0,"sites":[{"site":"bert/residual","labels":)"
       R"(["a","b"],"changes":[0.0,-1.75]}]},"notes":["a note"]})");
-  InspectedAnswer bare;
+  InspectedPrediction bare;
   bare.inspection.labels.gold = {{0, 1}};
   bare.inspection.maps = {Map("cross", true, {1, 1, 1, 1}, {1})};
   EXPECT_EQ(InspectionJson(bare).dump(),
@@ -136,7 +136,7 @@ TEST(InspectionHtmlTest, LeavesOutWhatDoesNotApply) {
   EXPECT_THAT(page, HasSubstr("bad 0.750"));
   EXPECT_THAT(page, HasSubstr("from the other input"));
   EXPECT_THAT(page, Not(HasSubstr(">Gradients<")));
-  InspectedAnswer bare = Classified();
+  InspectedPrediction bare = Classified();
   bare.patched.reset();
   bare.inspection.lens.clear();
   bare.inspection.inputs.clear();
@@ -149,8 +149,8 @@ TEST(InspectionHtmlTest, LeavesOutWhatDoesNotApply) {
 }
 
 TEST(InspectionHtmlTest, DrawsWeightsOverTheImage) {
-  InspectedAnswer answer = Classified();
-  Inspection<float>& inspection = answer.inspection;
+  InspectedPrediction prediction = Classified();
+  Inspection<float>& inspection = prediction.inspection;
   // The two tokens are a class token and one patch.
   inspection.labels.sequences[0].image = {.height = 1,
                                           .width = 1,
@@ -158,17 +158,17 @@ TEST(InspectionHtmlTest, DrawsWeightsOverTheImage) {
                                           .rows = 1,
                                           .columns = 1,
                                           .first = 1};
-  const std::string page = InspectionHtml(answer, "tiny");
+  const std::string page = InspectionHtml(prediction, "tiny");
   EXPECT_THAT(page, HasSubstr("<figcaption>head 1</figcaption>"));
   EXPECT_THAT(page, HasSubstr("data:image/png;base64"));
-  EXPECT_THAT(InspectionSvg(answer), HasSubstr("data:image/png;base64"));
+  EXPECT_THAT(InspectionSvg(prediction), HasSubstr("data:image/png;base64"));
   EXPECT_THAT(InspectionSvg(Classified()),
               Not(HasSubstr("data:image/png;base64")));
 }
 
 // Returns the blocks of the page and the data of its figures, without pixels.
-std::string ContentOf(const InspectedAnswer& answer) {
-  const std::string page = InspectionHtml(answer, "tiny");
+std::string ContentOf(const InspectedPrediction& prediction) {
+  const std::string page = InspectionHtml(prediction, "tiny");
   const size_t begin = page.find("<main>");
   return absl::StrCat(
       std::regex_replace(page.substr(begin, page.find("<script>") - begin),
@@ -178,9 +178,9 @@ std::string ContentOf(const InspectedAnswer& answer) {
 
 // Returns an inspection of a translation. If `image` has a value, its patches
 // are the source, with or without a class token.
-InspectedAnswer Translated(std::optional<TracedImage> image) {
-  InspectedAnswer answer = Classified();
-  Inspection<float>& inspection = answer.inspection;
+InspectedPrediction Translated(std::optional<TracedImage> image) {
+  InspectedPrediction prediction = Classified();
+  Inspection<float>& inspection = prediction.inspection;
   TraceLabels& labels = inspection.labels;
   labels.sequences = {
       {.name = "source", .labels = {"a", "b", "c"}, .image = std::move(image)},
@@ -203,9 +203,9 @@ InspectedAnswer Translated(std::optional<TracedImage> image) {
                           {"a", "b", "c"},
                           {"a", "b", "c"},
                           {.5, .25, .25, 0, 1, 0, .125, .75, .125}}};
-  answer.patched->sites.push_back({"encoder/state", {"a", "b"}, {.5, .25}});
-  answer.patched->sites.push_back({"decoder/state", {"x"}, {.75}});
-  return answer;
+  prediction.patched->sites.push_back({"encoder/state", {"a", "b"}, {.5, .25}});
+  prediction.patched->sites.push_back({"decoder/state", {"x"}, {.75}});
+  return prediction;
 }
 
 TracedImage Image(int first) {
@@ -227,14 +227,14 @@ TEST(InspectionHtmlTest, IsAsInTheFiles) {
 }
 
 // Returns an inspection with two layers of two heads.
-InspectedAnswer TwoLayers() {
-  InspectedAnswer answer = Classified();
-  std::vector<AttentionMap<float>>& maps = answer.inspection.maps;
+InspectedPrediction TwoLayers() {
+  InspectedPrediction prediction = Classified();
+  std::vector<AttentionMap<float>>& maps = prediction.inspection.maps;
   maps[0].site = "bert/layers[0]/self/attention/weights";
   maps.push_back(maps[0]);
   maps[1].site = "bert/layers[1]/self/attention/weights";
   maps[1].layer = 1;
-  return answer;
+  return prediction;
 }
 
 TEST(InspectionSvgTest, LayersOfAStackAreAGrid) {
@@ -247,16 +247,16 @@ TEST(InspectionSvgTest, LayersOfAStackAreAGrid) {
 }
 
 TEST(InspectionSvgTest, ShowsTheLayerAndHeadThatAreChosen) {
-  const InspectedAnswer answer = TwoLayers();
-  const std::string svg = InspectionSvg(answer, {.layer = 1, .head = 1});
+  const InspectedPrediction prediction = TwoLayers();
+  const std::string svg = InspectionSvg(prediction, {.layer = 1, .head = 1});
   EXPECT_THAT(svg, HasSubstr(">bert/layers[1]/self/attention/weights<"));
   EXPECT_THAT(svg, HasSubstr(">head 1<"));
   for (const char* text : {"layers[0]", ">head 0<", "rollout", "change of"}) {
     EXPECT_THAT(svg, Not(HasSubstr(text)));
   }
-  EXPECT_THAT(InspectionSvg(answer, {.head = 0}), HasSubstr(">layer 1<"));
+  EXPECT_THAT(InspectionSvg(prediction, {.head = 0}), HasSubstr(">layer 1<"));
   const auto check = [&](int layer, int head) {
-    return CheckFigureChoice(answer.inspection, {layer, head});
+    return CheckFigureChoice(prediction.inspection, {layer, head});
   };
   EXPECT_THAT(check(1, 1), testing::IsOk());
   EXPECT_THAT(check(-1, -1), testing::IsOk());

@@ -199,11 +199,11 @@ Section AttentionSection(absl::Span<const Inspection<float>> inspections) {
     const std::string& written =
         labels.successive
             ? absl::StrJoin(labels.sequences[labels.writer].query_labels(), " ")
-            : labels.answer;
-    section.blocks.push_back(
-        Heading{labels.successive && labels.writer > 0
-                    ? absl::StrCat(read, " \u2192 ", written)
-                    : absl::StrCat(labels.input, " \u2192 ", labels.answer)});
+            : labels.prediction;
+    section.blocks.push_back(Heading{
+        labels.successive && labels.writer > 0
+            ? absl::StrCat(read, " \u2192 ", written)
+            : absl::StrCat(labels.input, " \u2192 ", labels.prediction)});
     if (const std::string chosen = ChosenText(inspection); !chosen.empty()) {
       facts.push_back(chosen);
     }
@@ -250,7 +250,7 @@ std::string InspectionText(const Inspection<float>& inspection,
           labels.successive && labels.writer > 0
               ? absl::StrJoin(labels.sequences[labels.writer].query_labels(),
                               " ")
-              : absl::StrCat(labels.input, " \u2192 ", labels.answer)),
+              : absl::StrCat(labels.input, " \u2192 ", labels.prediction)),
       "\n");
   const bool looks = HasLooks(inspection);
   if (looks && labels.successive) {

@@ -107,7 +107,7 @@ TEST(AttentionSectionTest, WithoutAMemoryShowsSelfAttention) {
   Inspection<float> inspection = TwoSteps({Map(false, "0.self", {1, 0, 0, 1})});
   inspection.labels.successive = false;
   inspection.labels.input = "a";
-  inspection.labels.answer = "good";
+  inspection.labels.prediction = "good";
   inspection.labels.outputs = {{"good"}, {"bad"}};
   inspection.chosen = 1;
   const std::vector<LabelledMatrix> maps = MapsIn(inspection);

@@ -37,11 +37,11 @@ struct Case {
   // Name of the bias parameter, and the index of its element that is 1.
   const char* bias = "";
   size_t index = 0;
-  Question question = {};
+  PredictionRequest request = {};
   TraceOptions options = {};
 };
 
-std::string Text(const absl::StatusOr<Answered>& answered) {
+std::string Text(const absl::StatusOr<Prediction>& answered) {
   if (!answered.ok()) return absl::StrCat(answered.status().message(), "\n");
   std::string text =
       absl::StrCat("'", answered->input, "' -> '", answered->text, "' for '",
@@ -50,7 +50,7 @@ std::string Text(const absl::StatusOr<Answered>& answered) {
     absl::StrAppendFormat(&text, "value %.3f\n", value);
   }
   for (size_t i = 0; i < answered->choices.size(); ++i) {
-    for (const Answered::Choice& choice : answered->choices[i]) {
+    for (const Prediction::Choice& choice : answered->choices[i]) {
       absl::StrAppendFormat(&text, "choice %d: %s %.3f\n", i, choice.name,
                             choice.probability);
     }
@@ -66,7 +66,7 @@ std::string Text(Forward<float>& forward,
   if (!traced.ok()) return absl::StrCat(traced.status().message(), "\n");
   const TraceLabels& labels = traced->labels;
   std::string text =
-      absl::StrCat("'", labels.input, "' -> '", labels.answer, "'\n");
+      absl::StrCat("'", labels.input, "' -> '", labels.prediction, "'\n");
   if (labels.target.has_value()) {
     absl::StrAppend(&text, "target '", *labels.target, "'\n");
   }
@@ -106,7 +106,7 @@ std::string Text(Forward<float>& forward,
   for (const LensLayer& layer : seen.lens) {
     for (size_t row = 0; row < layer.rows.size(); ++row) {
       absl::StrAppend(&text, layer.site, ", ", seen.lens_rows[row], ":");
-      for (const Answered::Choice& choice : layer.rows[row]) {
+      for (const Prediction::Choice& choice : layer.rows[row]) {
         absl::StrAppend(&text, " ", choice.name);
       }
       absl::StrAppend(&text, "\n");
@@ -441,9 +441,9 @@ std::string Text(const Case& of) {
   const std::string image = JoinPath(::testing::TempDir(), "image.png");
   std::ofstream(image, std::ios::binary) << "\x89PNG";
   std::string text = absl::StrCat(
-      "## ", of.name, "\n", Text(task->Answer(forward, of.question, {})),
+      "## ", of.name, "\n", Text(task->Predict(forward, of.request, {})),
       "# What is looked at\n",
-      Text(forward, task->Trace(forward, of.question, of.options)));
+      Text(forward, task->Trace(forward, of.request, of.options)));
   // The library that reads images writes the error message for a broken file.
   if (absl::StrContains(of.config, "vision_transformer")) return text;
   absl::StrAppend(&text, "# Of an image\n",

@@ -329,8 +329,8 @@ TEST_P(SitesTest, HaveStatisticsOfTheRowsOfWeights) {
 }
 
 // Returns the choice with the given name, or null if there is none.
-const Answered::Choice* Find(const std::vector<Answered::Choice>& choices,
-                             const std::string& name) {
+const Prediction::Choice* Find(const std::vector<Prediction::Choice>& choices,
+                               const std::string& name) {
   const auto found =
       std::find_if(choices.begin(), choices.end(),
                    [&](const auto& choice) { return choice.name == name; });
@@ -338,15 +338,15 @@ const Answered::Choice* Find(const std::vector<Answered::Choice>& choices,
 }
 
 TEST_P(SitesTest, TracesWhatItAnswers) {
-  const Question question = {.example = 0};
+  const PredictionRequest request = {.example = 0};
   constexpr size_t kAll = 1000;
   const auto answered =
-      task_->Answer(*forward_, question, {.length = 1, .most_choices = kAll});
-  const auto traced = task_->Trace(*forward_, question, {});
+      task_->Predict(*forward_, request, {.length = 1, .most_choices = kAll});
+  const auto traced = task_->Trace(*forward_, request, {});
   ASSERT_TRUE(answered.ok() && traced.ok()) << traced.status();
   const TraceLabels& labels = traced->labels;
   EXPECT_EQ(labels.input, answered->input);
-  EXPECT_EQ(labels.answer, answered->text);
+  EXPECT_EQ(labels.prediction, answered->text);
   const Inspection<float> seen = Inspect(
       *forward_, *traced, {.chosen = labels.chosen, .most_choices = kAll});
   ASSERT_FALSE(seen.maps.empty());

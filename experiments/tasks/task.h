@@ -142,19 +142,19 @@ class Task {
   // Returns the prediction for one request. An error states what is wrong with
   // the request and what is required. `forward` has no gradients. If it has a
   // hook, the hook observes the forward passes of the prediction.
-  virtual absl::StatusOr<Answered> Answer(Forward<float>& /*forward*/,
-                                          const Question& /*question*/,
-                                          const AnswerOptions&) const {
+  virtual absl::StatusOr<Prediction> Predict(
+      Forward<float>& /*forward*/, const PredictionRequest& /*question*/,
+      const PredictOptions&) const {
     return absl::InvalidArgumentError(
-        "the task of this run cannot predict: it does not implement Answer(); "
+        "the task of this run cannot predict: it does not implement Predict(); "
         "see docs/add_a_task.md");
   }
   // Traces the computation of a prediction for inspection; see
-  // attention/inspection/inspection.h. Returns the same errors as Answer(). An
+  // attention/inspection/inspection.h. Returns the same errors as Predict(). An
   // error about the output to explain begins with "target".
-  virtual absl::StatusOr<Traced<float>> Trace(Forward<float>& /*forward*/,
-                                              const Question& /*question*/,
-                                              const TraceOptions&) const {
+  virtual absl::StatusOr<Traced<float>> Trace(
+      Forward<float>& /*forward*/, const PredictionRequest& /*question*/,
+      const TraceOptions&) const {
     return absl::InvalidArgumentError(
         "the task of this run cannot be inspected: it does not implement "
         "Trace(); see docs/add_a_task.md");

@@ -32,9 +32,10 @@ int main(int, char** argv) {
   const regard::Plugins plugins = regard::BuiltInPlugins();
   const auto run = regard::Run::Open(argv[1], plugins, {.data = true}).value();
   regard::SiteRecorder<float> watch({"*decoder/attention/weights"});
-  const auto answer = run.Answer({.text = "they are watching ."});
+  const auto prediction = run.Predict({.text = "they are watching ."});
   const auto pass = run.Forward({.examples = {0, 1, 2}}, &watch);
   std::printf("error %g, answer: %s, loss %g at %zu sites\n", error,
-              answer.value().text.c_str(), pass->loss, watch.seen().size());
-  return error < 1e-3 && !answer->text.empty() && !watch.seen().empty() ? 0 : 1;
+              prediction.value().text.c_str(), pass->loss, watch.seen().size());
+  return error < 1e-3 && !prediction->text.empty() && !watch.seen().empty() ? 0
+                                                                            : 1;
 }

@@ -131,15 +131,15 @@ class CaptionsTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question,
-                                  const AnswerOptions&) const override {
-    return model_.Answer(forward, question);
+  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
+                                     const PredictionRequest& request,
+                                     const PredictOptions&) const override {
+    return model_.Predict(forward, request);
   }
   absl::StatusOr<Traced<float>> Trace(
-      Forward<float>& forward, const Question& question,
+      Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
-    return model_.Trace(forward, question, options);
+    return model_.Trace(forward, request, options);
   }
 
   std::map<std::string, std::string> Files() const override {

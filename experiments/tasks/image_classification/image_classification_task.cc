@@ -42,17 +42,17 @@ constexpr int64_t kSamples = 12;
 constexpr size_t kHeatMaps = 4;
 constexpr size_t kMaxMisses = 24;
 
-struct Prediction {
+struct LikelyClass {
   int32_t label;
   double probability;
 };
 
 // Returns the prediction for each row of log-probabilities. `rows` is [images,
 // classes].
-std::vector<Prediction> PredictionsOf(absl::Span<const float> rows,
-                                      const ImageClassifier& model) {
+std::vector<LikelyClass> PredictionsOf(absl::Span<const float> rows,
+                                       const ImageClassifier& model) {
   const auto classes = static_cast<size_t>(model.classes());
-  std::vector<Prediction> predictions;
+  std::vector<LikelyClass> predictions;
   for (size_t begin = 0; begin < rows.size(); begin += classes) {
     const absl::Span<const float> row = rows.subspan(begin, classes);
     predictions.push_back(
@@ -126,25 +126,25 @@ class ImageClassificationTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question,
-                                  const AnswerOptions& options) const override {
-    return model_.Answer(forward, question, options);
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictOptions& options) const override {
+    return model_.Predict(forward, request, options);
   }
   absl::StatusOr<Traced<float>> Trace(
-      Forward<float>& forward, const Question& question,
+      Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
-    return model_.Trace(forward, question, options);
+    return model_.Trace(forward, request, options);
   }
 
  private:
-  std::string TitleOf(int32_t label, const Prediction& prediction) const;
+  std::string TitleOf(int32_t label, const LikelyClass& prediction) const;
   LabelledMatrix Confusion(const ImageSet& set,
-                           absl::Span<const Prediction> predictions) const;
+                           absl::Span<const LikelyClass> predictions) const;
   // Adds pictures of images with attention rollout. If requested, adds the
   // attention heads of the last layer for the first images. Returns the
   // predictions.
-  std::vector<Prediction> ShowImages(
+  std::vector<LikelyClass> ShowImages(
       Forward<float>& forward, const ImageSet& set,
       absl::Span<const int64_t> images, std::vector<Picture>* pictures,
       std::vector<LabelledMatrix>* heat_maps = nullptr) const;
@@ -153,7 +153,7 @@ class ImageClassificationTask : public Task {
 };
 
 std::string ImageClassificationTask::TitleOf(
-    int32_t label, const Prediction& prediction) const {
+    int32_t label, const LikelyClass& prediction) const {
   const std::vector<std::string>& classes = model_.data().classes;
   return absl::StrCat(
       classes[label], ", ",
@@ -164,7 +164,7 @@ std::string ImageClassificationTask::TitleOf(
 }
 
 LabelledMatrix ImageClassificationTask::Confusion(
-    const ImageSet& set, absl::Span<const Prediction> predictions) const {
+    const ImageSet& set, absl::Span<const LikelyClass> predictions) const {
   LabelledMatrix matrix;
   matrix.title =
       "Confusion matrix: the fraction of the images of the class on the left "
@@ -184,7 +184,7 @@ LabelledMatrix ImageClassificationTask::Confusion(
   return matrix;
 }
 
-std::vector<Prediction> ImageClassificationTask::ShowImages(
+std::vector<LikelyClass> ImageClassificationTask::ShowImages(
     Forward<float>& forward, const ImageSet& set,
     absl::Span<const int64_t> images, std::vector<Picture>* pictures,
     std::vector<LabelledMatrix>* heat_maps) const {
@@ -196,7 +196,7 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
   std::vector<double> readout(static_cast<size_t>(tokens),
                               first > 0 ? 0 : 1 / static_cast<double>(tokens));
   if (first > 0) readout[0] = 1;
-  std::vector<Prediction> predictions;
+  std::vector<LikelyClass> predictions;
   for (size_t i = 0; i < images.size(); ++i) {
     const int32_t label = set.labels[static_cast<size_t>(images[i])];
     // Processes one image at a time, because attention maps are large.
@@ -253,7 +253,7 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
       static_cast<size_t>(std::min(kSamples, set->size())));
   std::iota(images.begin(), images.end(), 0);
   std::vector<Picture> pictures;
-  std::vector<Prediction> predictions =
+  std::vector<LikelyClass> predictions =
       ShowImages(forward, *set, images, &pictures, &showcase.heat_maps);
   const std::string note = absl::StrCat(
       "The first images of the ", split,

@@ -194,29 +194,30 @@ class RegressionTask : public Task {
     return showcase;
   }
 
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question,
-                                  const AnswerOptions&) const override {
-    REGARD_ASSIGN_OR_RETURN(const std::vector<double> x, Read(question));
-    Answered answer = {.input = question.text};
-    if (question.example >= 0) {
-      answer.input = absl::StrJoin(x, " ", [](std::string* text, double value) {
-        absl::StrAppend(text, NumberText(value));
-      });
-      answer.reference =
+  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
+                                     const PredictionRequest& request,
+                                     const PredictOptions&) const override {
+    REGARD_ASSIGN_OR_RETURN(const std::vector<double> x, Read(request));
+    Prediction prediction = {.input = request.text};
+    if (request.example >= 0) {
+      prediction.input =
+          absl::StrJoin(x, " ", [](std::string* text, double value) {
+            absl::StrAppend(text, NumberText(value));
+          });
+      prediction.reference =
           NumberText(ShownSplit(model_.points())
-                         .first->y[static_cast<size_t>(question.example)]);
+                         .first->y[static_cast<size_t>(request.example)]);
     }
-    answer.values = model_.Predict(forward, x);
-    answer.text = TextOf(answer.values[0]);
-    return answer;
+    prediction.values = model_.Predict(forward, x);
+    prediction.text = TextOf(prediction.values[0]);
+    return prediction;
   }
 
   absl::StatusOr<Traced<float>> Trace(
-      Forward<float>& forward, const Question& question,
+      Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
     REGARD_RETURN_IF_ERROR(RefuseTarget(options));
-    REGARD_ASSIGN_OR_RETURN(std::vector<double> x, Read(question));
+    REGARD_ASSIGN_OR_RETURN(std::vector<double> x, Read(request));
     const CurvePoints& train = model_.points().train;
     std::vector<std::string> columns;
     for (size_t i = 0; i < train.y.size(); ++i) {
@@ -224,7 +225,7 @@ class RegressionTask : public Task {
     }
     const double value = model_.Predict(forward, x)[0];
     Traced<float> traced = model_.TraceAt(std::move(x), std::move(columns));
-    traced.labels.answer = TextOf(value);
+    traced.labels.prediction = TextOf(value);
     return traced;
   }
 
@@ -244,17 +245,18 @@ class RegressionTask : public Task {
   }
 
   // Parses the values of x, which are separated by spaces or commas.
-  absl::StatusOr<std::vector<double>> Read(const Question& question) const {
+  absl::StatusOr<std::vector<double>> Read(
+      const PredictionRequest& request) const {
     const CurvePoints& points = *ShownSplit(model_.points()).first;
     const auto width = static_cast<size_t>(points.width);
     std::vector<double> x;
-    if (question.example >= 0) {
-      REGARD_RETURN_IF_ERROR(CheckExample(question, points.y.size()));
-      const auto i = static_cast<size_t>(question.example);
+    if (request.example >= 0) {
+      REGARD_RETURN_IF_ERROR(CheckExample(request, points.y.size()));
+      const auto i = static_cast<size_t>(request.example);
       x = {points.x.data() + i * width, points.x.data() + (i + 1) * width};
     }
     for (const absl::string_view number : absl::StrSplit(
-             question.text, absl::ByAnyChar(" ,\t"), absl::SkipEmpty())) {
+             request.text, absl::ByAnyChar(" ,\t"), absl::SkipEmpty())) {
       if (!absl::SimpleAtod(number, &x.emplace_back()) ||
           !std::isfinite(x.back())) {
         return absl::InvalidArgumentError(absl::StrCat(

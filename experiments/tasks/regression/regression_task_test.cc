@@ -276,14 +276,14 @@ TEST(RegressionTask, TimesInSecondsNeedStandardizing) {
     Tape<float> tape;
     Forward<float> forward(tape, task->model().parameters(), nullptr);
     // The answer must be in the units of the file, with all digits.
-    const absl::StatusOr<Answered> answer =
-        task->Answer(forward, {.text = "1700000075"}, {});
-    EXPECT_TRUE(answer.ok()) << answer.status();
+    const absl::StatusOr<Prediction> prediction =
+        task->Predict(forward, {.text = "1700000075"}, {});
+    EXPECT_TRUE(prediction.ok()) << prediction.status();
     double value = 0;
-    EXPECT_TRUE(absl::SimpleAtod(answer->text, &value));
-    EXPECT_EQ(value, answer->values[0]);
+    EXPECT_TRUE(absl::SimpleAtod(prediction->text, &value));
+    EXPECT_EQ(value, prediction->values[0]);
     EXPECT_NEAR(value, 1e6, 11);
-    const auto example = task->Answer(forward, {.example = 3}, {});
+    const auto example = task->Predict(forward, {.example = 3}, {});
     EXPECT_THAT(example->input, StartsWith("1700"));
     EXPECT_THAT(example->input, SizeIs(10));
     EXPECT_TRUE(absl::SimpleAtod(example->reference, &value));

@@ -56,15 +56,15 @@ class TokenClassificationTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
-  absl::StatusOr<Answered> Answer(Forward<float>& forward,
-                                  const Question& question,
-                                  const AnswerOptions& options) const override {
-    return model_.Answer(forward, question, options);
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictOptions& options) const override {
+    return model_.Predict(forward, request, options);
   }
   absl::StatusOr<Traced<float>> Trace(
-      Forward<float>& forward, const Question& question,
+      Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
-    return model_.Trace(forward, question, options);
+    return model_.Trace(forward, request, options);
   }
 
  private:

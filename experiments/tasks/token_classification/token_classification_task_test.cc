@@ -105,15 +105,15 @@ TEST(TokenClassificationTaskTest, AnswersNumbers) {
   Tape<float> tape;
   tape.set_recording(false);
   Forward<float> forward(tape, task->model().parameters(), nullptr);
-  const auto answer = task->Answer(forward, {.text = "3 14 3"}, {});
-  ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_EQ(answer->input, "3 14 3");
-  EXPECT_THAT(answer->choices, ElementsAre(SizeIs(5)));
-  const auto example = task->Answer(forward, {.example = 4}, {});
+  const auto prediction = task->Predict(forward, {.text = "3 14 3"}, {});
+  ASSERT_TRUE(prediction.ok()) << prediction.status();
+  EXPECT_EQ(prediction->input, "3 14 3");
+  EXPECT_THAT(prediction->choices, ElementsAre(SizeIs(5)));
+  const auto example = task->Predict(forward, {.example = 4}, {});
   ASSERT_TRUE(example.ok()) << example.status();
   EXPECT_THAT(example->choices, SizeIs(2));
-  const auto problem = [&](const Question& question) {
-    return std::string(task->Answer(forward, question, {}).status().message());
+  const auto problem = [&](const PredictionRequest& request) {
+    return std::string(task->Predict(forward, request, {}).status().message());
   };
   EXPECT_THAT(problem({.text = "3 20"}),
               HasSubstr("tokens are numbers in [0, 19]; got '20'"));
