@@ -139,7 +139,7 @@ LayerBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
   if (parts_.forget.has_value()) {
     const Mask& mask = in.mask;
     REGARD_CHECK(in.x.has_value() && mask.causal && mask.dense.empty() &&
-                 mask.hidden.empty() && in.positions.query_step == 1 &&
+                 mask.excluded.empty() && in.positions.query_step == 1 &&
                  (in.state != nullptr || queries == keys))
         << "a forgetting gate requires causal self-attention that has its "
            "input and all earlier positions";
@@ -278,16 +278,16 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   constexpr int64_t kMaxNumbersOfBatch = int64_t{1} << 26;
   if (in.previous_weights.has_value()) return 0;
   const int64_t numbers_of_row =
-      in.queries.dim(1) * in.keys.dim(2) * parts_.scorer->NumbersPerPair();
+      in.queries.dim(1) * in.keys.dim(2) * parts_.scorer->WidthPerPair();
   const int64_t queries = in.queries.dim(2);
-  const int64_t of_batch = in.queries.dim(0) * queries * numbers_of_row;
+  const int64_t in_batch = in.queries.dim(0) * queries * numbers_of_row;
   const bool needs_grad =
       forward.tape().recording() &&
       (in.queries.needs_grad() || in.keys.needs_grad() || values.needs_grad());
   // A block copies the keys and values that it sees. In a search step, the copy
   // costs more than all scores.
   if (!ReadsRuns() && !needs_grad &&
-      (queries == 1 || of_batch <= in.keys.size() + values.size())) {
+      (queries == 1 || in_batch <= in.keys.size() + values.size())) {
     return 0;
   }
   // Blocks of causal queries skip all later keys. This does not pay if
@@ -298,7 +298,7 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   if (block_ > 0) return std::min(block_, most_rows);
   if (!skips_keys && queries <= 2 * kMaxRows &&
       queries * numbers_of_row <= kMaxNumbers &&
-      of_batch <= kMaxNumbersOfBatch) {
+      in_batch <= kMaxNumbersOfBatch) {
     return 0;
   }
   return std::clamp<int64_t>(kMaxNumbers / std::max<int64_t>(numbers_of_row, 1),
@@ -325,7 +325,7 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
   const auto rows_of_run = [&](Var<T> x, const KeyRange& run) {
     return RowsOfExample(x, example, run.begin, run.end - run.begin);
   };
-  const auto of_run = [&](const KeyRange& run) {
+  const auto run_part = [&](const KeyRange& run) {
     ScoreInputs<T> in = part;
     in.mask.first_key = run.begin;
     in.positions.first_key += run.begin;
@@ -333,13 +333,13 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
     return in;
   };
   const auto bias_of_run = [&](const KeyRange& run) {
-    LayerBias<T> of_run = bias;
+    LayerBias<T> run_part = bias;
     if (bias.difference.has_value()) {
-      of_run.difference.keys = rows_of_run(bias.difference.keys, run);
+      run_part.difference.keys = rows_of_run(bias.difference.keys, run);
     }
-    return of_run;
+    return run_part;
   };
-  const auto of_runs = [&](auto f) -> absl::Span<const Var<T>> {
+  const auto map_runs = [&](auto f) -> absl::Span<const Var<T>> {
     auto* const parts = tape.arena().template New<Var<T>>(count);
     for (size_t i = 0; i < count; ++i) parts[i] = f(runs.keys[i]);
     return {parts, count};
@@ -347,14 +347,14 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
   const auto join = [&](absl::Span<const Var<T>> parts, int axis) {
     return count == 1 ? parts[0] : Concat<T>(parts, axis);
   };
-  const auto scores_of_runs = of_runs([&](const KeyRange& run) {
-    return Scores(forward, of_run(run), bias_of_run(run));
+  const auto scores_of_runs = map_runs([&](const KeyRange& run) {
+    return Scores(forward, run_part(run), bias_of_run(run));
   });
   tape.BeginScores();
   const Var<T> scores = join(scores_of_runs, kKeyAxis);
   tape.EndScores(scores);
   const Var<T> values_of_runs = join(
-      of_runs([&](const KeyRange& run) { return rows_of_run(values, run); }),
+      map_runs([&](const KeyRange& run) { return rows_of_run(values, run); }),
       kKeyAxis - 1);
   Mask mask = part.mask;
   mask.seen = runs.columns;
@@ -374,15 +374,15 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
   int64_t column = 0;
   auto* const mapped = tape.arena().template New<Var<T>>(count);
   size_t next = 0;
-  const auto dropped = of_runs([&](const KeyRange& run) {
+  const auto dropped = map_runs([&](const KeyRange& run) {
     const int64_t size = run.end - run.begin;
-    Var<T> of_keys = Slice(weights, kKeyAxis, column, size);
+    Var<T> keys_of = Slice(weights, kKeyAxis, column, size);
     column += size;
     if (parts_.map_after != nullptr) {
-      of_keys = parts_.map_after->Map(forward, of_keys, of_run(run));
+      keys_of = parts_.map_after->Map(forward, keys_of, run_part(run));
     }
-    mapped[next++] = of_keys;
-    return Dropout(of_keys, dropout_, "weights", mask.first_row, run.begin);
+    mapped[next++] = keys_of;
+    return Dropout(keys_of, dropout_, "weights", mask.first_row, run.begin);
   });
   if (parts_.map_after != nullptr && rows.to.has_value()) {
     rows.ReadRuns(join({mapped, count}, kKeyAxis), runs.keys);
@@ -414,21 +414,21 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
     ScoreInputs<T> part = in;
     part.mask = in.mask.OfExample(block.example, q[0], q[2], keys, block.first);
     part.positions.first_query += block.first * in.positions.query_step;
-    const auto of_queries = [&](Var<T> x) {
+    const auto rows_of = [&](Var<T> x) {
       return RowsOfExample(x, block.example, block.first, block.count);
     };
-    part.queries = of_queries(in.queries);
-    if (in.x.has_value()) part.x = of_queries(in.x);
-    LayerBias<T> of_part = bias;
+    part.queries = rows_of(in.queries);
+    if (in.x.has_value()) part.x = rows_of(in.x);
+    LayerBias<T> biases = bias;
     if (bias.difference.has_value()) {
-      of_part.difference.queries = of_queries(bias.difference.queries);
+      biases.difference.queries = rows_of(bias.difference.queries);
     }
     const ExampleScope<T> example(tape, block.example);
     const RowReader reader = {
         tape.in_backward() ? RowStatistics() : rows,
         PlaceOf(part.positions, block.example, block.first)};
     if (ReadsRuns()) {
-      return AttendRuns(*forward, part, values, of_part, block.example, reader);
+      return AttendRuns(*forward, part, values, biases, block.example, reader);
     }
     const VisibleKeys range =
         MaskReader(part.mask, part.positions, 1, block.count, keys).Range(0);
@@ -438,14 +438,14 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
     const int64_t begin = range.begin / kGemmDepth * kGemmDepth;
     part.mask.first_key = begin;
     part.positions.first_key += begin;
-    const auto of_keys = [&](Var<T> x) {
+    const auto keys_of = [&](Var<T> x) {
       return RowsOfExample(x, block.example, begin, range.end - begin);
     };
-    part.keys = of_keys(in.keys);
+    part.keys = keys_of(in.keys);
     if (bias.difference.has_value()) {
-      of_part.difference.keys = of_keys(bias.difference.keys);
+      biases.difference.keys = keys_of(bias.difference.keys);
     }
-    return AttendRows(*forward, part, of_keys(values), of_part, reader).context;
+    return AttendRows(*forward, part, keys_of(values), biases, reader).context;
   };
   return RecomputeRows(forward.tape(), absl::MakeConstSpan(inputs, num_inputs),
                        {q[0], q[1], q[2], values.dim(3)}, rows_per_block,
@@ -471,7 +471,7 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
     in.mask.selected = parts_.selection->Select(forward, in);
   }
   std::optional<Var<T>> context;
-  if (inputs.fused_score && !WeightsAreChanged(forward)) {
+  if (inputs.context_only && !WeightsAreChanged(forward)) {
     const RowStatistics rows = forward.NewRows("weights", in.queries.shape());
     context = BlockedContext(forward, in, values, bias, rows);
     if (!context.has_value()) {
@@ -491,7 +491,7 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   }
   Attended<T> attended = AttendRows(forward, in, values, bias);
   attended.context = forward.Site("context", attended.context);
-  if (inputs.fused_score) attended.weights = {};
+  if (inputs.context_only) attended.weights = {};
   return attended;
 }
 

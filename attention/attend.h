@@ -52,13 +52,13 @@ struct AttendInputs {
   Var<T> values;
   // Whether only the context is needed. The layer may then compute it without
   // an array of all scores.
-  bool fused_score = false;
+  bool context_only = false;
 };
 
 template <typename T>
 struct Attended {
   Var<T> context;  // [batch, heads, queries, value width]
-  // [batch, heads, queries, keys], before dropout. Empty if fused_score.
+  // [batch, heads, queries, keys], before dropout. Empty if context_only.
   Var<T> weights;
 };
 

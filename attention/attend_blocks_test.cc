@@ -65,7 +65,7 @@ class SelfAttention {
     inputs_.score.keys = attention_->Prepare(*forward_, {.keys = x_});
     inputs_.score.mask.causal = true;
     inputs_.values = x_;
-    inputs_.fused_score = true;
+    inputs_.context_only = true;
   }
 
   Var<float> Attend() { return attention_->Attend(*forward_, inputs_).context; }

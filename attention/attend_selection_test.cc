@@ -71,7 +71,7 @@ class SelfAttention {
         attention_->Prepare(*forward_, {.keys = tape_.Input(shape, x.span())});
     inputs_.score.mask.causal = true;
     inputs_.values = tape_.Input(shape, x.span());
-    inputs_.fused_score = true;
+    inputs_.context_only = true;
   }
 
   Var<float> Attend() { return attention_->Attend(*forward_, inputs_).context; }
@@ -239,7 +239,7 @@ TEST(AttendSelectionTest, MapsThatMixKeysSeeNoOtherKeys) {
     inputs.score.mask.causal = true;
     inputs.values = inputs.score.keys;
     for (const bool fused : {false, true}) {
-      inputs.fused_score = fused;
+      inputs.context_only = fused;
       const Var<float> context = layer.Attend(forward, inputs).context;
       // A query only sees its own block, in which the first key has the largest
       // score. Keys of earlier blocks have larger scores, but must have no

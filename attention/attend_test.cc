@@ -227,7 +227,7 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
     pass.BeginStep();
     pass.set_hook(hook);
     AttendInputs<float> inputs = ThreeKeys();
-    inputs.fused_score = context_only;
+    inputs.context_only = context_only;
     return layer.Attend(pass, inputs).context.item();
   };
   AttentionRegistry scorers;

@@ -138,7 +138,7 @@ TEST(AttentionPathsTest, AReplacedBiasOfDistancesTakesEffect) {
         return x;
       };
       AttendInputs<double> fused;
-      fused.fused_score = true;
+      fused.context_only = true;
       const Attended<double> attended =
           layer.Run(forward, input(3, 1), input(5, 2), input(5, 3), fused);
       return std::vector<double>(attended.context.span().begin(),
@@ -177,7 +177,7 @@ TEST(AttentionPathsTest, GradientsOfEveryCombination) {
           Forward<T>& forward = *kept->back();
           AttendInputs<T> causal;
           causal.score.mask.causal = true;
-          causal.fused_score = true;
+          causal.context_only = true;
           return layer.Run(forward, in[0], in[1], in[2], causal).context;
         }));
   }
@@ -195,7 +195,7 @@ Var<T> Wave(Tape<T>& tape, const Shape& shape, double salt) {
 
 TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
   for (const std::string& config : Configs()) {
-    for (const bool fused_score : {false, true}) {
+    for (const bool context_only : {false, true}) {
       const Layer<float>& layer = Get<float>(config);
       Tape<float> tape;
       Forward<float> forward(tape, layer.store, nullptr);
@@ -209,7 +209,7 @@ TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
         return tape.Constant(x.shape().With(0, 1), x.span().subspan(2 * n));
       };
       AttendInputs<float> inputs;
-      inputs.fused_score = fused_score;
+      inputs.context_only = context_only;
       inputs.score.mask = {.key_lengths = lengths, .causal = true};
       const Var<float> all = layer.Run(forward, q, k, v, inputs).context;
       inputs.score.mask.key_lengths = {&lengths[2], 1};
@@ -235,7 +235,7 @@ TEST(AttentionPathsTest, CausalBlocksHaveTheBitsOfWholeCalls) {
     const Var<float> v = Wave(tape, {2, kHeads, kTime, 2}, 2);
     const std::vector<int32_t> lengths = {kTime, 200};
     AttendInputs<float> inputs;
-    inputs.fused_score = true;
+    inputs.context_only = true;
     inputs.score.mask = {.key_lengths = lengths, .causal = true};
     const Var<float> learned = tape.Input(shape, wave.span());
     const Var<float> whole = layer.Run(forward, learned, k, v, inputs).context;
@@ -255,9 +255,9 @@ TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
     const Var<double> q = Wave(tape, {2, kHeads, 3, kWidth}, 0);
     const Var<double> k = Wave(tape, {2, kHeads, 5, kWidth}, 1);
     const Var<double> v = Wave(tape, {2, kHeads, 5, 2}, 2);
-    const auto context = [&](bool fused_score) {
+    const auto context = [&](bool context_only) {
       AttendInputs<double> inputs;
-      inputs.fused_score = fused_score;
+      inputs.context_only = context_only;
       inputs.score.mask.causal = true;
       return layer.Run(forward, q, k, v, inputs).context;
     };
@@ -285,7 +285,7 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
                                    {.key_lengths = lengths, .window = 2},
                                    {.dense = dense}};
   struct Path {
-    bool fused_score;
+    bool context_only;
     bool composed;  // a hook requests the gradients of the weights
     bool training;
   };
@@ -307,7 +307,7 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
           Var<float> v = Wave(tape, {1, kHeads, kKeys, 2}, 2);
           AttendInputs<float> inputs;
           inputs.score.mask = mask;
-          inputs.fused_score = path.fused_score;
+          inputs.context_only = path.context_only;
           HeldSites<float> hook("attention/weights", /*gradients=*/true);
           if (path.composed) forward.set_hook(&hook);
           const Var<float> want = layer.Run(forward, q, k, v, inputs).context;
@@ -323,7 +323,7 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
             for (int64_t j = 0; j < 2; ++j) {
               ASSERT_EQ(got.data()[row * 2 + j], want.data()[row * 2 + j])
                   << config << ", NaN at key " << bad << ", row " << row
-                  << ", fused " << path.fused_score << ", composed "
+                  << ", fused " << path.context_only << ", composed "
                   << path.composed << ", training " << path.training;
             }
           }

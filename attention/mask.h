@@ -35,7 +35,7 @@ struct Mask {
   absl::Span<const uint8_t> dense = {};
   // One masked key per query, [batch, queries], as in leave-one-out regression.
   // Empty means none.
-  absl::Span<const int64_t> hidden = {};
+  absl::Span<const int64_t> excluded = {};
   // The keys that a KeySelection selected for each head and query. Read by
   // SelectedScores() and ScaledDotAttention(). MaskReader does not read them,
   // because it does not distinguish heads.
@@ -65,7 +65,7 @@ struct Mask {
     Mask mask = *this;
     mask.key_lengths = part(key_lengths);
     mask.dense = part(dense);
-    mask.hidden = part(hidden);
+    mask.excluded = part(excluded);
     mask.all_queries = queries;
     mask.all_keys = keys;
     mask.first_row = first_row;
@@ -81,12 +81,12 @@ struct VisibleKeys {
   int64_t begin;
   int64_t end;
   const uint8_t* dense;
-  int64_t hidden;  // -1 means none; may be outside of the range
+  int64_t excluded;  // -1 means none; may be outside of the range
 
   int64_t size() const { return end - begin; }
-  bool hides() const { return begin <= hidden && hidden < end; }
+  bool excludes_one() const { return begin <= excluded && excluded < end; }
   bool operator()(int64_t key) const {
-    return begin <= key && key < end && key != hidden &&
+    return begin <= key && key < end && key != excluded &&
            (dense == nullptr || dense[key] != 0);
   }
 };
@@ -109,9 +109,9 @@ class MaskReader {
                  static_cast<int64_t>(mask.dense.size()) ==
                      rows * mask_.all_keys)
         << mask.dense.size() << " entries of a dense mask";
-    REGARD_CHECK(mask.hidden.empty() ||
-                 static_cast<int64_t>(mask.hidden.size()) == rows)
-        << mask.hidden.size() << " hidden keys of " << rows << " queries";
+    REGARD_CHECK(mask.excluded.empty() ||
+                 static_cast<int64_t>(mask.excluded.size()) == rows)
+        << mask.excluded.size() << " hidden keys of " << rows << " queries";
     REGARD_CHECK(mask.window >= 0) << "a window of " << mask.window;
   }
 
@@ -141,8 +141,9 @@ class MaskReader {
     if (!mask_.dense.empty()) {
       keys.dense = mask_.dense.data() + row * mask_.all_keys + mask_.first_key;
     }
-    if (!mask_.hidden.empty()) {
-      keys.hidden = std::max<int64_t>(mask_.hidden[row] - mask_.first_key, -1);
+    if (!mask_.excluded.empty()) {
+      keys.excluded =
+          std::max<int64_t>(mask_.excluded[row] - mask_.first_key, -1);
     }
     return keys;
   }
@@ -168,7 +169,7 @@ class MaskReader {
   // every part.
   bool SameForAllQueries() const {
     return !mask_.causal && mask_.window == 0 && mask_.dense.empty() &&
-           mask_.hidden.empty() && !per_query_;
+           mask_.excluded.empty() && !per_query_;
   }
   bool one_query() const { return mask_.all_queries == 1; }
 

@@ -32,8 +32,8 @@ struct Masks {
             {.causal = true},
             {.causal = true, .window = 2},
             {.key_lengths = lengths, .window = 2, .dense = dense},
-            {.hidden = hidden},
-            {.key_lengths = per_query, .dense = dense, .hidden = hidden}};
+            {.excluded = hidden},
+            {.key_lengths = per_query, .dense = dense, .excluded = hidden}};
   }
 
   std::vector<int32_t> lengths = {5, 2};
@@ -98,7 +98,7 @@ TEST(MaskTest, TheRangeHasTheKeysThatSomeQuerySees) {
 TEST(MaskTest, ChecksExtents) {
   const Masks masks;
   const std::vector<int64_t> three = {1, 2, 3};
-  EXPECT_DEATH(MaskReader({.hidden = three}, {}, kBatch, kQueries, kKeys),
+  EXPECT_DEATH(MaskReader({.excluded = three}, {}, kBatch, kQueries, kKeys),
                "3 hidden keys of 8 queries");
   EXPECT_DEATH(MaskReader({.dense = masks.dense}, {}, 1, kQueries, kKeys),
                "48 entries of a dense mask");

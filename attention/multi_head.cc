@@ -368,7 +368,7 @@ Var<T> MultiHeadAttention<T>::AttendToLatents(
   in.score.positions = inputs.positions;
   in.score.mask = inputs.mask;
   in.values = values;
-  in.fused_score = true;
+  in.context_only = true;
   return MergeHeads(
       latent_->Context(forward, attention_.Attend(forward, in).context, maps));
 }
@@ -416,7 +416,7 @@ Var<T> MultiHeadAttention<T>::operator()(
     in.values = SplitHeads(in.values, extents_.value_heads);
   }
   in.score.queries = SplitHeads(in.score.queries, extents_.heads);
-  in.fused_score = true;
+  in.context_only = true;
   return Project(forward, MergeHeads(attention_.Attend(forward, in).context),
                  queries);
 }

@@ -79,11 +79,11 @@ void NadarayaWatsonModel<T>::Loss(Forward<T>& forward,
     targets.data()[i] = train_y_[examples[i]];
   }
   AttendInputs<T> inputs = Inputs(forward, queries);
-  inputs.fused_score = true;
+  inputs.context_only = true;
   if (leave_one_out_) {
     auto* const own = tape.arena().template New<int64_t>(n);
     std::copy(examples.begin(), examples.end(), own);
-    inputs.score.mask.hidden = {own, examples.size()};
+    inputs.score.mask.excluded = {own, examples.size()};
   }
   sums[0] = SquaredError(attention_->Attend(forward, inputs).context, targets);
   const double deviation = points_.y_scale.deviation;
@@ -123,7 +123,7 @@ Attended<T> NadarayaWatsonModel<T>::Regress(Forward<T>& forward,
       {1, 1, static_cast<int64_t>(x.size()) / width(), width()});
   Standardize(x, queries.data());
   AttendInputs<T> inputs = Inputs(forward, queries);
-  inputs.fused_score = !want_weights;
+  inputs.context_only = !want_weights;
   return attention_->Attend(forward, inputs);
 }
 

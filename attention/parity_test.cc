@@ -107,7 +107,7 @@ void CheckAttention(const std::string& name, const std::string& config,
   Attention attention;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "scaled_dot {} " + config, &attention));
-  for (const bool fused_score : {true, false}) {
+  for (const bool context_only : {true, false}) {
     ParameterStore<float> store;
     const AttentionLayer<float> attender(
         scorers, attention, store.Root(),
@@ -129,7 +129,7 @@ void CheckAttention(const std::string& name, const std::string& config,
     inputs.score.positions.first_query = 2;
     inputs.score.mask.causal = causal;
     inputs.values = input("values");
-    inputs.fused_score = fused_score;
+    inputs.context_only = context_only;
     const Var<float> context = attender.Attend(forward, inputs).context;
     ExpectParity(context.span(), fixture["context"], name);
     tape.Backward(Sum(context * input("context.weights")));

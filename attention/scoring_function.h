@@ -150,7 +150,7 @@ class ScoringFunction {
 
   // The width of the widest array [batch, heads, queries, keys, width] that
   // Score() makes. A greater width makes blocks of queries smaller.
-  virtual int64_t NumbersPerPair() const { return 1; }
+  virtual int64_t WidthPerPair() const { return 1; }
 
   // The factor f, if the score is f q . k of unchanged queries and keys.
   // Prepare() must then return the keys that it receives.

@@ -48,7 +48,7 @@ class PackedPart {
 
   // Counts products that read the part itself. Returns their number since the
   // weights last changed.
-  int64_t Count(int64_t products);
+  int64_t CountProducts(int64_t products);
 
   // Packs `transposed`, which must be the part, unless another thread has
   // already packed it. If another thread is packing it now, waits for the copy

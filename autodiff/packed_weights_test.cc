@@ -88,11 +88,11 @@ TEST(PackedWeightsTest, ACopyIsMadeOnceUntilTheWeightsChange) {
 
 TEST(PackedWeightsTest, ProductsAreCountedUntilTheWeightsChange) {
   Owner owner;
-  EXPECT_EQ(owner.Part(kWhole)->Count(1), 1);
-  EXPECT_EQ(owner.Part(kWhole)->Count(5), 6);
-  EXPECT_EQ(owner.Part(kColumns)->Count(1), 1);
+  EXPECT_EQ(owner.Part(kWhole)->CountProducts(1), 1);
+  EXPECT_EQ(owner.Part(kWhole)->CountProducts(5), 6);
+  EXPECT_EQ(owner.Part(kColumns)->CountProducts(1), 1);
   owner.Set(100);
-  EXPECT_EQ(owner.Part(kWhole)->Count(2), 2);
+  EXPECT_EQ(owner.Part(kWhole)->CountProducts(2), 2);
 }
 
 TEST(PackedWeightsTest, ThreadsShareOneCopy) {

@@ -30,14 +30,14 @@ void TapeProfile::OnReset() {
 
 void TapeProfile::OnForward(const char* name, const ScopeName* scope,
                             absl::Span<const Var<float>>) {
-  Count(absl::StrCat(Path(scope), name, " forward"));
+  AddTimeTo(absl::StrCat(Path(scope), name, " forward"));
 }
 
 void TapeProfile::OnBackward(const char* name, const ScopeName* scope) {
-  Count(absl::StrCat(Path(scope), name, " backward"));
+  AddTimeTo(absl::StrCat(Path(scope), name, " backward"));
 }
 
-void TapeProfile::Count(const std::string& name) {
+void TapeProfile::AddTimeTo(const std::string& name) {
   const auto now = now_();
   Entry& entry = entries_[name];
   ++entry.calls;

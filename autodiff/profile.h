@@ -40,7 +40,7 @@ class TapeProfile : public TapeObserver<float> {
  private:
   // Adds the time since the last call of Count() to the entry `name`, such as
   // "decoder/Add forward".
-  void Count(const std::string& name);
+  void AddTimeTo(const std::string& name);
 
   const Now now_;
   std::map<std::string, Entry> entries_;

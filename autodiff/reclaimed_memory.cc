@@ -25,7 +25,7 @@ bool ReclaimedMemory::Begin(const Arena& arena, const void* end) {
   arena_ = &arena;
   end_ = freed_ = arena.MarkOf(end);
   holes_.clear();
-  given_.clear();
+  allocations_.clear();
   return true;
 }
 
@@ -38,9 +38,9 @@ void ReclaimedMemory::FreeFrom(const void* from) {
   }
   AddHole({arena_->At(mark), arena_->At(freed_)});
   freed_ = mark;
-  while (!given_.empty() && given_.back().owner >= mark) {
-    AddHole(given_.back().extent);
-    given_.pop_back();
+  while (!allocations_.empty() && allocations_.back().owner >= mark) {
+    AddHole(allocations_.back().extent);
+    allocations_.pop_back();
   }
 }
 
@@ -59,11 +59,13 @@ void* ReclaimedMemory::Allocate(size_t bytes, const void* owner) {
   }
   if (best == holes_.end()) return nullptr;
   char* const place = Place(best->begin, best->end, bytes);
-  const Given given = {mark, {place, best->end}};
-  const auto behind = std::upper_bound(
-      given_.begin(), given_.end(), given,
-      [](const Given& a, const Given& b) { return a.owner < b.owner; });
-  given_.insert(behind, given);
+  const Allocation given = {mark, {place, best->end}};
+  const auto behind =
+      std::upper_bound(allocations_.begin(), allocations_.end(), given,
+                       [](const Allocation& a, const Allocation& b) {
+                         return a.owner < b.owner;
+                       });
+  allocations_.insert(behind, given);
   best->end = place;
   if (best->begin == place) holes_.erase(best);
 #ifdef REGARD_ADDRESS_SANITIZER

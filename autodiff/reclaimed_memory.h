@@ -51,7 +51,7 @@ class ReclaimedMemory {
     char* begin;
     char* end;
   };
-  struct Given {
+  struct Allocation {
     Arena::Mark owner;
     Extent extent;
   };
@@ -62,7 +62,7 @@ class ReclaimedMemory {
   Arena::Mark end_;            // the end of the reclaimed memory
   Arena::Mark freed_;          // the beginning of the freed memory
   std::vector<Extent> holes_;  // by descending address; never adjacent
-  std::vector<Given> given_;   // in ascending order of owners
+  std::vector<Allocation> allocations_;  // in ascending order of owners
 };
 
 }  // namespace regard

@@ -35,7 +35,7 @@ void AddOrAssign(bool accumulate, int64_t n, T* __restrict to, F f) {
 // a score of -inf, influences nothing. Compiles without a branch, so that loops
 // stay vectorized.
 template <typename T>
-T KeepZero(T g, T product) {
+T ZeroSafeProduct(T g, T product) {
   return g == T(0) ? T(0) : product;
 }
 
@@ -56,19 +56,19 @@ class GradRef {
   // Adds f(i) to element i, 0 <= i < size, in row-major order.
   template <typename F>
   void AddEach(F f) {
-    const bool accumulate = MarkTouched();
+    const bool accumulate = BeginContribution();
     AddOrAssign(accumulate, node_->size, node_->grad, f);
   }
 
   // Begins a contribution of a kernel that writes every element. If it returns
   // true, data() already contains a contribution, and the kernel must add to
   // it. Otherwise the kernel must assign.
-  bool MarkTouched();
+  bool BeginContribution();
 
   // Begins a contribution of a kernel that writes only some elements. Returns
   // storage to add to, which is zeroed before the first contribution.
   T* BeginPartial() {
-    if (!MarkTouched()) std::fill_n(node_->grad, node_->size, T(0));
+    if (!BeginContribution()) std::fill_n(node_->grad, node_->size, T(0));
     return node_->grad;
   }
 
@@ -197,7 +197,7 @@ T* PartialGrad(Var<T> x) {
 }
 
 template <typename T>
-bool GradRef<T>::MarkTouched() {
+bool GradRef<T>::BeginContribution() {
   if (node_->is_leaf) {
     auto* const leaf = static_cast<LeafNode<T>*>(node_);
     if (leaf->touched_rows != nullptr) {

@@ -14,9 +14,9 @@ double NadarayaWatsonTruth(double x, double exponent) {
   return 2.0 * std::sin(x) + std::pow(x, exponent);
 }
 
-NadarayaWatsonData MakeNadarayaWatsonData(
-    const NadarayaWatsonDataConfig& options, uint64_t seed) {
-  NadarayaWatsonData data;
+RegressionData MakeNadarayaWatsonData(const NadarayaWatsonDataConfig& options,
+                                      uint64_t seed) {
+  RegressionData data;
   data.test_is_truth = true;
 
   const RandomStream positions(seed, "data/nadaraya_watson/x");
@@ -41,12 +41,12 @@ NadarayaWatsonData MakeNadarayaWatsonData(
 
 namespace {
 
-class NadarayaWatsonSource : public WithOptions<DataSource<NadarayaWatsonData>,
-                                                NadarayaWatsonDataConfig> {
+class NadarayaWatsonSource
+    : public WithOptions<DataSource<RegressionData>, NadarayaWatsonDataConfig> {
  public:
   using WithOptions::WithOptions;
 
-  absl::StatusOr<NadarayaWatsonData> Load(
+  absl::StatusOr<RegressionData> Load(
       const DataRequest& request) const override {
     return MakeNadarayaWatsonData(options_, request.seed);
   }

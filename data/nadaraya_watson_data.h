@@ -26,7 +26,7 @@ struct Points {
   int64_t size() const { return static_cast<int64_t>(y.size()); }
 };
 
-struct NadarayaWatsonData {
+struct RegressionData {
   static constexpr char kName[] = "points of a curve";
 
   Points training;
@@ -51,8 +51,8 @@ double NadarayaWatsonTruth(double x, double exponent);
 // Returns the points, which depend only on the options and the seed. Training
 // points have noise, and are in ascending order of x, in [0, 5). Test points
 // lie on the curve, for x from 0 to 4.9 in steps of 0.1.
-NadarayaWatsonData MakeNadarayaWatsonData(
-    const NadarayaWatsonDataConfig& options, uint64_t seed);
+RegressionData MakeNadarayaWatsonData(const NadarayaWatsonDataConfig& options,
+                                      uint64_t seed);
 
 }  // namespace regard
 

@@ -25,7 +25,7 @@ TEST(NadarayaWatsonTruthTest, MatchesValuesByHand) {
 }
 
 TEST(NadarayaWatsonDataTest, HasThePointsOfEdition017) {
-  const NadarayaWatsonData data = MakeNadarayaWatsonData({}, /*seed=*/1);
+  const RegressionData data = MakeNadarayaWatsonData({}, /*seed=*/1);
   EXPECT_THAT(data.training.x, SizeIs(50));
   EXPECT_THAT(data.training.y, SizeIs(50));
   EXPECT_THAT(data.training.x, Each(AllOf(Ge(0.0), Lt(5.0))));
@@ -42,16 +42,16 @@ TEST(NadarayaWatsonDataTest, HasThePointsOfEdition1) {
   options.set_points(40);
   options.set_exponent(1.0);
   options.set_noise(1.0);
-  const NadarayaWatsonData data = MakeNadarayaWatsonData(options, /*seed=*/1);
+  const RegressionData data = MakeNadarayaWatsonData(options, /*seed=*/1);
   EXPECT_THAT(data.training.x, SizeIs(40));
   EXPECT_THAT(data.test.x, SizeIs(50));
   EXPECT_EQ(data.test.y[20], NadarayaWatsonTruth(data.test.x[20], 1.0));
 }
 
 TEST(NadarayaWatsonDataTest, IsAFunctionOfTheSeed) {
-  const NadarayaWatsonData a = MakeNadarayaWatsonData({}, 7);
-  const NadarayaWatsonData b = MakeNadarayaWatsonData({}, 7);
-  const NadarayaWatsonData c = MakeNadarayaWatsonData({}, 8);
+  const RegressionData a = MakeNadarayaWatsonData({}, 7);
+  const RegressionData b = MakeNadarayaWatsonData({}, 7);
+  const RegressionData c = MakeNadarayaWatsonData({}, 8);
   EXPECT_EQ(a.training.x, b.training.x);
   EXPECT_EQ(a.training.y, b.training.y);
   EXPECT_NE(a.training.x, c.training.x);
@@ -85,7 +85,7 @@ TEST(NadarayaWatsonDataTest, WithoutNoiseThePointsLieOnTheCurve) {
   EXPECT_EQ(points.y[0], NadarayaWatsonTruth(points.x[0], 0.8));
 }
 
-double TestError(const NadarayaWatsonData& data, double kernel_width) {
+double TestError(const RegressionData& data, double kernel_width) {
   double error = 0.0;
   for (size_t q = 0; q < data.test.x.size(); ++q) {
     double weights = 0.0;
@@ -109,7 +109,7 @@ TEST(NadarayaWatsonDataTest, IsAsHardAsThePublishedProblem) {
   std::vector<double> averages;
   std::vector<double> kernels;
   for (uint64_t seed = 0; seed < 101; ++seed) {
-    const NadarayaWatsonData data = MakeNadarayaWatsonData({}, seed);
+    const RegressionData data = MakeNadarayaWatsonData({}, seed);
     averages.push_back(TestError(data, /*kernel_width=*/1e6));
     kernels.push_back(TestError(data, /*kernel_width=*/1.0));
   }

@@ -82,8 +82,8 @@ class TokenizedCorpus {
   }
   // Counts further tokens. In the vocabularies, they follow the tokens of the
   // pairs.
-  void Count(absl::Span<const std::string> source,
-             absl::Span<const std::string> target) {
+  void AddToVocabularies(absl::Span<const std::string> source,
+                         absl::Span<const std::string> target) {
     AddTo(counted_, source, target);
   }
 

@@ -66,7 +66,7 @@ TEST(TokenizedCorpusTest, CutsLongSides) {
 TEST(TokenizedCorpusTest, TextCannotSpellAReservedToken) {
   TokenizedCorpus tokenized;
   tokenized.Add({"<eos>", "a"}, {"b"});
-  tokenized.Count({"c"}, {"d"});
+  tokenized.AddToVocabularies({"c"}, {"d"});
   const Vocabulary source = tokenized.SourceVocabulary(1);
   EXPECT_EQ(source.size(), 6);
   const Vocabulary target = tokenized.TargetVocabulary(1);

@@ -258,7 +258,7 @@ std::string NoteOn(const std::string& column, std::vector<double> values,
 }
 
 class TableSource
-    : public WithOptions<DataSource<NadarayaWatsonData>, TableConfig> {
+    : public WithOptions<DataSource<RegressionData>, TableConfig> {
  public:
   using WithOptions::WithOptions;
   static constexpr DataPath kPath = DataPath::kRequired;
@@ -270,7 +270,7 @@ class TableSource
     }
   }
 
-  absl::StatusOr<NadarayaWatsonData> Load(
+  absl::StatusOr<RegressionData> Load(
       const DataRequest& request) const override {
     return ReadTable(ResolveUserPath(request.path), options_, request.seed);
   }
@@ -278,9 +278,9 @@ class TableSource
 
 }  // namespace
 
-absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
-                                             const TableConfig& options,
-                                             uint64_t seed) {
+absl::StatusOr<RegressionData> ReadTable(const std::string& path,
+                                         const TableConfig& options,
+                                         uint64_t seed) {
   REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, "table"));
   const char separator = SeparatorOf(options);
   Columns columns;
@@ -358,7 +358,7 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
                         dev - order.begin(),
                         " of them for training; training requires at least 2"));
   }
-  NadarayaWatsonData data;
+  RegressionData data;
   data.training = Take(all, {order.begin(), dev});
   data.dev = Take(all, {dev, test});
   data.test = Take(all, {test, order.end()});

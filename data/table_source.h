@@ -25,9 +25,9 @@ inline constexpr int64_t kMaxTableBytes = int64_t{512} << 20;  // unpacked
 // Errors are ready to print and begin with path:line:column. They report a
 // field that is not a finite number, a row with more or fewer fields than the
 // first, and quotes that are not closed.
-absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
-                                             const TableConfig& options,
-                                             uint64_t seed);
+absl::StatusOr<RegressionData> ReadTable(const std::string& path,
+                                         const TableConfig& options,
+                                         uint64_t seed);
 
 }  // namespace regard
 

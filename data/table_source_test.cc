@@ -31,9 +31,9 @@ using ::testing::SizeIs;
 
 constexpr char kWhole[] = "dev_fraction: 0 test_fraction: 0 ";
 
-absl::StatusOr<NadarayaWatsonData> Read(absl::string_view text,
-                                        const std::string& options = kWhole,
-                                        uint64_t seed = 1) {
+absl::StatusOr<RegressionData> Read(absl::string_view text,
+                                    const std::string& options = kWhole,
+                                    uint64_t seed = 1) {
   const std::string path = ::testing::TempDir() + "/table.csv";
   std::ofstream(path, std::ios::binary) << text;
   TableConfig config;

@@ -60,7 +60,7 @@ Var<T> SquaredNorm(Var<T> x) {
   tape.Record("SquaredNorm", y, [=] {
     auto d = x.grad_ref();
     if (!d) return;
-    const bool add = d.MarkTouched();
+    const bool add = d.BeginContribution();
     for (int64_t row = 0; row < x.rows(); ++row) {
       const T factor = 2 * y.grad_data()[row];
       regard::AddOrAssign(add, n, d.data() + row * n,

@@ -8,8 +8,8 @@
 namespace regard {
 
 template <typename T>
-void ForEachApart(Forward<T>& forward, int64_t count,
-                  absl::FunctionRef<void(Forward<T>& passes, int64_t)> work) {
+void ParallelFor(Forward<T>& forward, int64_t count,
+                 absl::FunctionRef<void(Forward<T>& passes, int64_t)> work) {
   const ScopedFlushDenormals flush;  // the threads of a pool do this as well
   WorkerPool* const pool = InferenceThreads::Pool();
   // If there are fewer calls than threads, the threads share the products of
@@ -28,6 +28,6 @@ void ForEachApart(Forward<T>& forward, int64_t count,
   });
 }
 
-REGARD_INSTANTIATE_FUNCTION(ForEachApart);
+REGARD_INSTANTIATE_FUNCTION(ParallelFor);
 
 }  // namespace regard

@@ -24,16 +24,16 @@ namespace regard {
 // own steps, and must not touch data of another index. Results are
 // bit-identical.
 template <typename T>
-void ForEachApart(Forward<T>& forward, int64_t count,
-                  absl::FunctionRef<void(Forward<T>& passes, int64_t)> work);
+void ParallelFor(Forward<T>& forward, int64_t count,
+                 absl::FunctionRef<void(Forward<T>& passes, int64_t)> work);
 
 // Returns the results of work(passes, i) for 0 <= i < count, in order. The
-// calls run as in ForEachApart(). Unless `forward` has a hook, InferenceRanks
+// calls run as in ParallelFor(). Unless `forward` has a hook, InferenceRanks
 // share the calls, and all ranks get all results. `count` must not depend on
 // the number of threads, which may differ between ranks.
 // optimization/ranks/value_bytes.h describes the supported types of results.
 template <typename T, typename Work>
-auto ResultsApart(Forward<T>& forward, int64_t count, Work work) {
+auto ParallelMap(Forward<T>& forward, int64_t count, Work work) {
   std::vector<std::invoke_result_t<Work, Forward<T>&, int64_t>> results(
       static_cast<size_t>(count));
   Ranks* const ranks =
@@ -42,18 +42,18 @@ auto ResultsApart(Forward<T>& forward, int64_t count, Work work) {
   const int64_t stride = ranks == nullptr ? 1 : ranks->size();
   {
     const InferenceRanks alone(nullptr);
-    ForEachApart<T>(forward, (count - first + stride - 1) / stride,
-                    [&](Forward<T>& passes, int64_t turn) {
-                      const int64_t i = first + turn * stride;
-                      results[static_cast<size_t>(i)] = work(passes, i);
-                    });
+    ParallelFor<T>(forward, (count - first + stride - 1) / stride,
+                   [&](Forward<T>& passes, int64_t turn) {
+                     const int64_t i = first + turn * stride;
+                     results[static_cast<size_t>(i)] = work(passes, i);
+                   });
   }
   if (ranks != nullptr) GatherResults(*ranks, &results);
   return results;
 }
 
 // Processes the examples 0 .. size - 1, `most` at a time. Calls compute(passes,
-// examples) in a new step, as ResultsApart() does. Then calls collect(examples,
+// examples) in a new step, as ParallelMap() does. Then calls collect(examples,
 // result) for each batch, in the order of examples.
 template <typename T, typename Compute, typename Collect>
 void ForEachBatch(Forward<T>& forward, int64_t size, int64_t most,
@@ -65,11 +65,11 @@ void ForEachBatch(Forward<T>& forward, int64_t size, int64_t most,
         static_cast<size_t>(i * most),
         static_cast<size_t>(std::min(most, size - i * most)));
   };
-  auto results = ResultsApart(forward, (size + most - 1) / most,
-                              [&](Forward<T>& passes, int64_t i) {
-                                passes.BeginStep();
-                                return compute(passes, batch(i));
-                              });
+  auto results = ParallelMap(forward, (size + most - 1) / most,
+                             [&](Forward<T>& passes, int64_t i) {
+                               passes.BeginStep();
+                               return compute(passes, batch(i));
+                             });
   for (size_t i = 0; i < results.size(); ++i) {
     collect(batch(static_cast<int64_t>(i)), std::move(results[i]));
   }

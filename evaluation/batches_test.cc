@@ -60,13 +60,13 @@ class BatchesTest : public ::testing::Test {
     std::latch begun(together);
     std::mutex mutex;
     std::set<const Forward<float>*> takers;
-    ForEachApart<float>(*forward_, count,
-                        [&](Forward<float>& passes, int64_t i) {
-                          if (i < together) begun.arrive_and_wait();
-                          EXPECT_EQ(InferenceThreads::Pool(), pool);
-                          const std::lock_guard<std::mutex> lock(mutex);
-                          takers.insert(&passes);
-                        });
+    ParallelFor<float>(*forward_, count,
+                       [&](Forward<float>& passes, int64_t i) {
+                         if (i < together) begun.arrive_and_wait();
+                         EXPECT_EQ(InferenceThreads::Pool(), pool);
+                         const std::lock_guard<std::mutex> lock(mutex);
+                         takers.insert(&passes);
+                       });
     return takers;
   }
 

@@ -25,7 +25,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<std::string> TokensOf(const WordPiece& pieces) {
+std::vector<std::string> PiecesOf(const WordPiece& pieces) {
   std::vector<std::string> tokens;
   for (int32_t id = 0; id < pieces.size(); ++id) {
     tokens.push_back(pieces.Token(id));
@@ -41,13 +41,13 @@ TEST(WordVocabularyTest, CountsWordsAsWhiteSpaceSeparatesThem) {
   MaskedWordsConfig config;
   const std::string text =
       "b The [MASK] the, b\n\nCaf\u00e9 b the,\n[MASK] <unk>";
-  EXPECT_THAT(TokensOf(WordsOf(text, config)),
+  EXPECT_THAT(PiecesOf(WordsOf(text, config)),
               ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]", "[MASK]", "b",
                           "the,", "the", "caf\u00e9"));
   config.set_min_frequency(2);
   config.set_lower_case(false);
   const WordPiece pieces = WordsOf(text, config);
-  EXPECT_THAT(TokensOf(pieces), ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]",
+  EXPECT_THAT(PiecesOf(pieces), ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]",
                                             "[MASK]", "b", "the,"));
   const EncodedText ids = EncodeLines(pieces, text);
   EXPECT_THAT(ids.ids, ElementsAre(5, 1, 4, 6, 5, 1, 5, 6, 4, 1));
@@ -61,7 +61,7 @@ TEST(WordVocabularyTest, CountsWordsAsWhiteSpaceSeparatesThem) {
 TEST(WordVocabularyTest, ATokenInOtherCaseIsNoWord) {
   MaskedWordsConfig config;
   const WordPiece pieces = WordsOf("<UNK> [Mask] a <UNK>", config);
-  EXPECT_THAT(TokensOf(pieces), ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]",
+  EXPECT_THAT(PiecesOf(pieces), ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]",
                                             "[MASK]", "[mask]", "a"));
   EXPECT_THAT(EncodeLines(pieces, "<UNK> a").ids, ElementsAre(1, 6));
 }

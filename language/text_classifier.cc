@@ -102,12 +102,12 @@ void TextClassifier::ValidateData(ConfigProblems& problems) const {
     if (split->empty()) continue;
     // A data source contains only single texts or only pairs, so checking one
     // text is enough.
-    const std::string why_not = WhyNot(split->front());
-    if (!why_not.empty()) return problems.Add("bert", why_not);
+    const std::string reason = ReasonToReject(split->front());
+    if (!reason.empty()) return problems.Add("bert", reason);
   }
 }
 
-std::string TextClassifier::WhyNot(const LabelledText& text) const {
+std::string TextClassifier::ReasonToReject(const LabelledText& text) const {
   if (!text.second.has_value()) {
     return longest() >= kShortestText
                ? ""
@@ -142,7 +142,7 @@ auto TextClassifier::Encode(absl::Span<const LabelledText> texts) const
     -> std::vector<Example> {
   std::vector<Example> examples;
   for (const LabelledText& text : texts) {
-    if (!WhyNot(text).empty()) return {};
+    if (!ReasonToReject(text).empty()) return {};
     examples.push_back(Encode(text));
   }
   return examples;
@@ -272,8 +272,8 @@ absl::StatusOr<LabelledText> TextClassifier::Read(
   REGARD_ASSIGN_OR_RETURN(const auto parts, TextOrPair(request.text));
   LabelledText text = {.text = std::string(parts[0]), .label = -1};
   if (parts.size() == 2) text.second = std::string(parts[1]);
-  const std::string why_not = WhyNot(text);
-  if (!why_not.empty()) return absl::InvalidArgumentError(why_not);
+  const std::string reason = ReasonToReject(text);
+  if (!reason.empty()) return absl::InvalidArgumentError(reason);
   return text;
 }
 

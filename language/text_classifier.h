@@ -102,7 +102,7 @@ class TextClassifier : public BertModel {
   };
 
   // Returns why the text cannot be encoded. Empty if it can be encoded.
-  std::string WhyNot(const LabelledText& text) const;
+  std::string ReasonToReject(const LabelledText& text) const;
   // Returns the typed text or the example of `question`. The label of a typed
   // text is -1.
   absl::StatusOr<LabelledText> Read(const PredictionRequest& request) const;

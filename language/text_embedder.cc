@@ -64,9 +64,11 @@ void ValidateTextEmbedder(const TextEmbedderConfig& config,
   }
 }
 
-TextEmbedder::TextEmbedder(const TextEmbedderConfig& config,
-                           const AttentionRegistry& scorers, WordPiece pieces,
-                           ScoredPairs data, const ModelOptions& options)
+SentenceEmbeddingModel::SentenceEmbeddingModel(const TextEmbedderConfig& config,
+                                               const AttentionRegistry& scorers,
+                                               WordPiece pieces,
+                                               ScoredPairs data,
+                                               const ModelOptions& options)
     : BertModel(options.loss),
       config_(config),
       pieces_(std::move(pieces)),
@@ -76,11 +78,11 @@ TextEmbedder::TextEmbedder(const TextEmbedderConfig& config,
   if (options.finalize) parameters_.Finalize(options.seed);
 }
 
-int64_t TextEmbedder::longest() const {
+int64_t SentenceEmbeddingModel::longest() const {
   return std::min<int64_t>(config_.longest(), bert_.longest_position());
 }
 
-void TextEmbedder::ValidateData(ConfigProblems& problems) const {
+void SentenceEmbeddingModel::ValidateData(ConfigProblems& problems) const {
   if (longest() >= kShortestText) return;
   problems.Add("bert.transformer",
                absl::StrCat("must support at least ", kShortestText,
@@ -88,13 +90,13 @@ void TextEmbedder::ValidateData(ConfigProblems& problems) const {
                             longest()));
 }
 
-SequenceLengths TextEmbedder::Lengths(int64_t example) const {
+SequenceLengths SentenceEmbeddingModel::Lengths(int64_t example) const {
   const Example& pair = train_[static_cast<size_t>(example)];
   return {static_cast<int64_t>(std::max(pair.first.size(), pair.second.size())),
           0};
 }
 
-auto TextEmbedder::Encode(absl::Span<const ScoredPair> pairs) const
+auto SentenceEmbeddingModel::Encode(absl::Span<const ScoredPair> pairs) const
     -> std::vector<Example> {
   std::vector<Example> examples;
   if (longest() < kShortestText) return examples;
@@ -106,8 +108,9 @@ auto TextEmbedder::Encode(absl::Span<const ScoredPair> pairs) const
   return examples;
 }
 
-Var<float> TextEmbedder::Pooled(Forward<float>& forward, int64_t texts,
-                                TextOfRow text_of_row) const {
+Var<float> SentenceEmbeddingModel::Pooled(Forward<float>& forward,
+                                          int64_t texts,
+                                          TextOfRow text_of_row) const {
   const PaddedIds ids =
       Pad(texts, pieces_.separator(), forward.tape().arena(), text_of_row);
   const Var<float> hidden =
@@ -116,9 +119,9 @@ Var<float> TextEmbedder::Pooled(Forward<float>& forward, int64_t texts,
                       PoolTokens(config_.pooling(), hidden, ids.lengths));
 }
 
-Var<float> TextEmbedder::Pooled(Forward<float>& forward,
-                                const std::vector<Example>& all,
-                                absl::Span<const int64_t> examples) const {
+Var<float> SentenceEmbeddingModel::Pooled(
+    Forward<float>& forward, const std::vector<Example>& all,
+    absl::Span<const int64_t> examples) const {
   return Pooled(
       forward, 2 * static_cast<int64_t>(examples.size()), [&](int64_t row) {
         const Example& pair =
@@ -127,10 +130,10 @@ Var<float> TextEmbedder::Pooled(Forward<float>& forward,
       });
 }
 
-void TextEmbedder::Loss(Forward<float>& forward,
-                        absl::Span<const int64_t> examples,
-                        absl::Span<const double>,
-                        absl::Span<Var<float>> sums) const {
+void SentenceEmbeddingModel::Loss(Forward<float>& forward,
+                                  absl::Span<const int64_t> examples,
+                                  absl::Span<const double>,
+                                  absl::Span<Var<float>> sums) const {
   const auto size = static_cast<int64_t>(examples.size());
   Tape<float>& tape = forward.tape();
   // Each text has its own random numbers.
@@ -154,8 +157,8 @@ void TextEmbedder::Loss(Forward<float>& forward,
   sums[0] = Sum(Square(Sum(a * b, 2) / norms - scores));
 }
 
-EvaluatedSet TextEmbedder::Compare(Forward<float>& forward,
-                                   absl::Span<const ScoredPair> pairs) const {
+EvaluatedSet SentenceEmbeddingModel::Compare(
+    Forward<float>& forward, absl::Span<const ScoredPair> pairs) const {
   const std::vector<Example> encoded = Encode(pairs);
   EvaluatedSet set;
   std::vector<double> similarities;
@@ -193,8 +196,8 @@ EvaluatedSet TextEmbedder::Compare(Forward<float>& forward,
   return set;
 }
 
-absl::StatusOr<TextEmbedder::EncodedInput> TextEmbedder::Read(
-    const PredictionRequest& request) const {
+absl::StatusOr<SentenceEmbeddingModel::EncodedInput>
+SentenceEmbeddingModel::Read(const PredictionRequest& request) const {
   REGARD_RETURN_IF_ERROR(CheckIsText(request));
   EncodedInput encoded = {.input = request.text};
   if (request.example >= 0) {
@@ -210,7 +213,7 @@ absl::StatusOr<TextEmbedder::EncodedInput> TextEmbedder::Read(
   return encoded;
 }
 
-absl::StatusOr<Prediction> TextEmbedder::Predict(
+absl::StatusOr<Prediction> SentenceEmbeddingModel::Predict(
     Forward<float>& forward, const PredictionRequest& request) const {
   REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
   Prediction prediction = {.input = encoded.input,
@@ -238,7 +241,7 @@ absl::StatusOr<Prediction> TextEmbedder::Predict(
   return prediction;
 }
 
-absl::StatusOr<Traced<float>> TextEmbedder::Trace(
+absl::StatusOr<Traced<float>> SentenceEmbeddingModel::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
@@ -290,8 +293,8 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
   return traced;
 }
 
-std::vector<EvaluatedSet> TextEmbedder::Evaluate(Forward<float>& forward,
-                                                 Split split) const {
+std::vector<EvaluatedSet> SentenceEmbeddingModel::Evaluate(
+    Forward<float>& forward, Split split) const {
   if (split == Split::kTrain) return {};
   const std::vector<ScoredPair>& pairs =
       split == Split::kDev ? data_.dev : data_.test;

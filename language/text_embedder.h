@@ -33,14 +33,14 @@ void ValidateTextEmbedder(const TextEmbedderConfig& config,
                           ConfigProblems& problems);
 
 // Has the parameters of Bert.
-class TextEmbedder : public BertModel {
+class SentenceEmbeddingModel : public BertModel {
  public:
   // `config` must have passed ValidateTextEmbedder(). If the model has fewer
   // than two positions, nothing is encoded. ValidateData() then reports a
   // problem, and no other function may be called.
-  TextEmbedder(const TextEmbedderConfig& config,
-               const AttentionRegistry& scorers, WordPiece pieces,
-               ScoredPairs data, const ModelOptions& options);
+  SentenceEmbeddingModel(const TextEmbedderConfig& config,
+                         const AttentionRegistry& scorers, WordPiece pieces,
+                         ScoredPairs data, const ModelOptions& options);
 
   // Adds problems where the config does not fit the data, under paths relative
   // to the config.

@@ -59,9 +59,9 @@ ScoredPairs Data() {
   return data;
 }
 
-class TextEmbedderTest : public ::testing::Test {
+class SentenceEmbeddingModelTest : public ::testing::Test {
  protected:
-  TextEmbedderTest()
+  SentenceEmbeddingModelTest()
       : model_(ConfigOf(), BuiltInScorers(), WordVocabulary("a b c", {}, 1),
                Data(), {}),
         gradients_(model_.parameters()),
@@ -96,7 +96,7 @@ class TextEmbedderTest : public ::testing::Test {
     forward_.set_gradients(nullptr);
   }
 
-  TextEmbedder model_;
+  SentenceEmbeddingModel model_;
   GradientSlab<float> gradients_;
   Tape<float> tape_;
   Forward<float> forward_;
@@ -104,7 +104,7 @@ class TextEmbedderTest : public ::testing::Test {
   std::vector<Var<float>> sums_ = std::vector<Var<float>>(1);
 };
 
-TEST_F(TextEmbedderTest, Learns) {
+TEST_F(SentenceEmbeddingModelTest, Learns) {
   std::vector<int64_t> examples(static_cast<size_t>(model_.num_examples()));
   std::iota(examples.begin(), examples.end(), 0);
   EXPECT_EQ(model_.CountWork(examples), 17);
@@ -120,7 +120,7 @@ TEST_F(TextEmbedderTest, Learns) {
   EXPECT_TRUE(model_.Evaluate(forward_, Split::kTrain).empty());
 }
 
-TEST_F(TextEmbedderTest, TheLossIsTheSquareOfWhatSimilaritiesMiss) {
+TEST_F(SentenceEmbeddingModelTest, TheLossIsTheSquareOfWhatSimilaritiesMiss) {
   const std::vector<ScoredPair>& pairs = model_.data().train;
   const std::vector<int64_t> examples = {7, 2};
   double expected = 0;
@@ -143,7 +143,7 @@ TEST_F(TextEmbedderTest, TheLossIsTheSquareOfWhatSimilaritiesMiss) {
   EXPECT_EQ(set.metrics[0].name, "spearman");
 }
 
-TEST_F(TextEmbedderTest, AnEvaluationReads32PairsAtOnce) {
+TEST_F(SentenceEmbeddingModelTest, AnEvaluationReads32PairsAtOnce) {
   Infer();
   const std::vector<ScoredPair> pairs(33, {"a b", "c", 0.5});
   EXPECT_THAT(RowsOf(forward_, "bert/embedded",
@@ -151,7 +151,7 @@ TEST_F(TextEmbedderTest, AnEvaluationReads32PairsAtOnce) {
               ElementsAre(64, 2));
 }
 
-TEST_F(TextEmbedderTest, GradientsAreThoseOfTheLoss) {
+TEST_F(SentenceEmbeddingModelTest, GradientsAreThoseOfTheLoss) {
   const std::vector<int64_t> examples = {0, 5, 9};
   const auto value = [&](size_t i, float change) {
     ParameterStore<float>& store = model_.parameters();
@@ -170,7 +170,7 @@ TEST_F(TextEmbedderTest, GradientsAreThoseOfTheLoss) {
   }
 }
 
-TEST_F(TextEmbedderTest, AnswersWithVectorsAndSimilarities) {
+TEST_F(SentenceEmbeddingModelTest, AnswersWithVectorsAndSimilarities) {
   Infer();
   const std::vector<float> vectors = Embedded({"a b", "c"});
   const absl::Span<const float> both = vectors;
@@ -211,11 +211,12 @@ TEST_F(TextEmbedderTest, AnswersWithVectorsAndSimilarities) {
 
 // Answers must equal the embeddings of SentenceEmbedder, or the cosine of two
 // such embeddings.
-TEST_F(TextEmbedderTest, AnswersAsItPoolsAndNormalizes) {
+TEST_F(SentenceEmbeddingModelTest, AnswersAsItPoolsAndNormalizes) {
   for (const char* more : {"pooling: CLS normalize: false",
                            "pooling: MAX normalize: false", "pooling: MAX"}) {
-    const TextEmbedder model(ConfigOf(more), BuiltInScorers(),
-                             WordVocabulary("a b c", {}, 1), Data(), {});
+    const SentenceEmbeddingModel model(ConfigOf(more), BuiltInScorers(),
+                                       WordVocabulary("a b c", {}, 1), Data(),
+                                       {});
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
     SentenceEmbedder embedder(model.bert(), model.parameters(), model.pieces(),
@@ -236,7 +237,7 @@ TEST_F(TextEmbedderTest, AnswersAsItPoolsAndNormalizes) {
   }
 }
 
-TEST_F(TextEmbedderTest, WarmStepsAllocateNothing) {
+TEST_F(SentenceEmbeddingModelTest, WarmStepsAllocateNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   const std::vector<int64_t> examples = {0, 7, 3};
   for (int64_t step = 0; step < 5; ++step) Step(examples, step, 0);
@@ -245,21 +246,21 @@ TEST_F(TextEmbedderTest, WarmStepsAllocateNothing) {
   EXPECT_EQ(AllocationCount(), before);
 }
 
-TEST_F(TextEmbedderTest, TextsAreCut) {
+TEST_F(SentenceEmbeddingModelTest, TextsAreCut) {
   EXPECT_EQ(model_.longest(), 256);
   // The text has three words, [CLS] and [SEP].
   EXPECT_EQ(model_.Lengths(5)[0], 5);
-  const TextEmbedder cut(ConfigOf("longest: 3"), BuiltInScorers(),
-                         WordVocabulary("a b c", {}, 1), Data(), {});
+  const SentenceEmbeddingModel cut(ConfigOf("longest: 3"), BuiltInScorers(),
+                                   WordVocabulary("a b c", {}, 1), Data(), {});
   EXPECT_EQ(cut.Lengths(5)[0], 3);
-  const TextEmbedder few(
+  const SentenceEmbeddingModel few(
       ConfigOf("bert { transformer { position_embedding { longest: 2 } } }"),
       BuiltInScorers(), WordVocabulary("a b c", {}, 1), Data(), {});
   EXPECT_EQ(few.longest(), 2);
   ConfigProblems problems;
   few.ValidateData(problems);
   EXPECT_TRUE(problems.ok());
-  const TextEmbedder none(
+  const SentenceEmbeddingModel none(
       ConfigOf("bert { transformer { position_embedding { longest: 1 } } }"),
       BuiltInScorers(), WordVocabulary("a b c", {}, 1), Data(), {});
   none.ValidateData(problems);

@@ -60,9 +60,9 @@ DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
   return batch;
 }
 
-TextModel::TextModel(const LanguageModelConfig& config,
-                     const AttentionRegistry& scorers, const TextSplits& text,
-                     const ModelOptions& options)
+TrainableLanguageModel::TrainableLanguageModel(
+    const LanguageModelConfig& config, const AttentionRegistry& scorers,
+    const TextSplits& text, const ModelOptions& options)
     : Model(options.loss),
       config_(config),
       stride_(config.stride() > 0 ? config.stride() : config.block()),
@@ -74,7 +74,8 @@ TextModel::TextModel(const LanguageModelConfig& config,
       dev_(model_.vocabulary().Encode(text.dev)),
       test_(model_.vocabulary().Encode(text.test)) {}
 
-std::vector<TextWindow> TextModel::LinesOf(const EncodedText& text) {
+std::vector<TextWindow> TrainableLanguageModel::LinesOf(
+    const EncodedText& text) {
   std::vector<TextWindow> windows;
   for (size_t i = 1; i < text.lines.size(); ++i) {
     const int64_t first = text.lines[i - 1];
@@ -83,7 +84,7 @@ std::vector<TextWindow> TextModel::LinesOf(const EncodedText& text) {
   return windows;
 }
 
-std::string TextModel::Problem() const {
+std::string TrainableLanguageModel::Problem() const {
   const int64_t block = model_.block();
   const int64_t positions = model_.decoder().longest_position();
   if (positions < block) {
@@ -111,7 +112,7 @@ std::string TextModel::Problem() const {
   return "";
 }
 
-int64_t TextModel::num_examples() const {
+int64_t TrainableLanguageModel::num_examples() const {
   if (model_.vocabulary().lines()) {
     return static_cast<int64_t>(train_lines_.size());
   }
@@ -121,13 +122,13 @@ int64_t TextModel::num_examples() const {
   return last < 0 ? 0 : last / stride_ + 1;
 }
 
-TextWindow TextModel::WindowOf(int64_t example) const {
+TextWindow TrainableLanguageModel::WindowOf(int64_t example) const {
   if (!model_.vocabulary().lines()) return {example * stride_, model_.block()};
   return train_lines_[static_cast<size_t>(example)];
 }
 
-absl::StatusOr<TextModel::EncodedInput> TextModel::Read(
-    const PredictionRequest& request) const {
+absl::StatusOr<TrainableLanguageModel::EncodedInput>
+TrainableLanguageModel::Read(const PredictionRequest& request) const {
   REGARD_RETURN_IF_ERROR(CheckIsText(request));
   EncodedInput encoded;
   if (request.example < 0) {
@@ -152,7 +153,7 @@ absl::StatusOr<TextModel::EncodedInput> TextModel::Read(
   return encoded;
 }
 
-absl::StatusOr<Prediction> TextModel::Predict(
+absl::StatusOr<Prediction> TrainableLanguageModel::Predict(
     Forward<float>& forward, const PredictionRequest& request,
     const PredictOptions& options) const {
   REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
@@ -179,7 +180,7 @@ absl::StatusOr<Prediction> TextModel::Predict(
   return prediction;
 }
 
-absl::StatusOr<Traced<float>> TextModel::Trace(
+absl::StatusOr<Traced<float>> TrainableLanguageModel::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   if (options.beam > 0) {
@@ -223,8 +224,8 @@ absl::StatusOr<Traced<float>> TextModel::Trace(
   return traced;
 }
 
-Traced<float> TextModel::TraceIds(std::vector<int32_t> ids,
-                                  int32_t last) const {
+Traced<float> TrainableLanguageModel::TraceIds(std::vector<int32_t> ids,
+                                               int32_t last) const {
   const TextVocabulary& vocabulary = model_.vocabulary();
   const TransformerDecoder<float>& decoder = model_.decoder();
   const auto label = [&vocabulary](size_t id) -> std::string {
@@ -258,22 +259,23 @@ Traced<float> TextModel::TraceIds(std::vector<int32_t> ids,
   return traced;
 }
 
-int64_t TextModel::CountWork(absl::Span<const int64_t> examples) const {
+int64_t TrainableLanguageModel::CountWork(
+    absl::Span<const int64_t> examples) const {
   int64_t ids = 0;
   for (const int64_t example : examples) ids += WindowOf(example).length;
   return ids;
 }
 
-Var<float> TextModel::Readout(Forward<float>& forward,
-                              const DecoderBatch& batch) const {
+Var<float> TrainableLanguageModel::Readout(Forward<float>& forward,
+                                           const DecoderBatch& batch) const {
   return model_.decoder().Run(forward, {.sources = batch.input.rows},
                               batch.input.ids);
 }
 
-void TextModel::Loss(Forward<float>& forward,
-                     absl::Span<const int64_t> examples,
-                     absl::Span<const double>,
-                     absl::Span<Var<float>> sums) const {
+void TrainableLanguageModel::Loss(Forward<float>& forward,
+                                  absl::Span<const int64_t> examples,
+                                  absl::Span<const double>,
+                                  absl::Span<Var<float>> sums) const {
   Arena& arena = forward.tape().arena();
   const absl::Span<TextWindow> windows(
       arena.New<TextWindow>(static_cast<int64_t>(examples.size())),
@@ -287,7 +289,7 @@ void TextModel::Loss(Forward<float>& forward,
                                          loss_options().label_smoothing);
 }
 
-std::vector<TextWindow> TextModel::EvaluationWindows(
+std::vector<TextWindow> TrainableLanguageModel::EvaluationWindows(
     const EncodedText& text) const {
   if (model_.vocabulary().lines()) return LinesOf(text);
   std::vector<TextWindow> windows;
@@ -305,7 +307,7 @@ std::vector<TextWindow> TextModel::EvaluationWindows(
   return windows;
 }
 
-int64_t TextModel::PredictedCharacters(
+int64_t TrainableLanguageModel::PredictedCharacters(
     const EncodedText& text, absl::Span<const TextWindow> windows) const {
   int64_t characters = 0;
   for (const auto& [first, length, skipped] : windows) {
@@ -317,8 +319,8 @@ int64_t TextModel::PredictedCharacters(
   return characters;
 }
 
-std::vector<EvaluatedSet> TextModel::Evaluate(Forward<float>& forward,
-                                              Split split) const {
+std::vector<EvaluatedSet> TrainableLanguageModel::Evaluate(
+    Forward<float>& forward, Split split) const {
   if (split == Split::kTrain) return {};
   const EncodedText& text = split == Split::kDev ? dev_ : test_;
   const std::vector<TextWindow> windows = EvaluationWindows(text);

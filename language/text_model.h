@@ -51,11 +51,12 @@ DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
 // The trainer draws examples in a random order, which is a function of (seed,
 // epoch). With stride 1, the blocks of an epoch have the distribution of
 // nanoGPT's random offsets, but no block is repeated within an epoch.
-class TextModel : public Model<float> {
+class TrainableLanguageModel : public Model<float> {
  public:
   // `config` must have passed ValidateLanguageModel(); see also Problem().
-  TextModel(const LanguageModelConfig& config, const AttentionRegistry& scorers,
-            const TextSplits& text, const ModelOptions& options);
+  TrainableLanguageModel(const LanguageModelConfig& config,
+                         const AttentionRegistry& scorers,
+                         const TextSplits& text, const ModelOptions& options);
 
   // Returns why the text does not fit the config's block. Empty if the text
   // fits. If it does not fit, no other function may be called.

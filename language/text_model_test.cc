@@ -53,9 +53,10 @@ AttentionRegistry Scorers() {
   return scorers;
 }
 
-TextModel ModelOf(const std::string& config, const TextSplits& text,
-                  const ModelOptions& options = {}) {
-  return TextModel(ConfigOf(config), Scorers(), text, options);
+TrainableLanguageModel ModelOf(const std::string& config,
+                               const TextSplits& text,
+                               const ModelOptions& options = {}) {
+  return TrainableLanguageModel(ConfigOf(config), Scorers(), text, options);
 }
 
 // Position 2 repeats the token of position 0, and position 3 the token of
@@ -88,7 +89,7 @@ TEST(PrefixMatchingTest, IsAMetricOfLinesThatWantIt) {
       ->mutable_attention()
       ->mutable_attention()
       ->mutable_average();
-  TextModel model(config, Scorers(), text, {});
+  TrainableLanguageModel model(config, Scorers(), text, {});
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   const auto measured = [&](Split split) {
@@ -117,7 +118,7 @@ void SetLogits(ParameterStore<float>& store, const std::vector<double>& bias) {
                  [](double logit) { return static_cast<float>(logit); });
 }
 
-std::map<std::string, double> Evaluate(TextModel& model,
+std::map<std::string, double> Evaluate(TrainableLanguageModel& model,
                                        Split split = Split::kDev) {
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
@@ -152,9 +153,9 @@ TEST(TextBatchDeathTest, RefusesAWindowWhoseLastIdPredictsNothing) {
   EXPECT_DEATH(MakeTextBatch(ids, windows, arena), "ids 0 to 2 of 2");
 }
 
-TEST(TextModelTest, LossOfATinyTextIsThatComputedByHand) {
+TEST(TrainableLanguageModelTest, LossOfATinyTextIsThatComputedByHand) {
   // The ids are a, b, c, with probabilities 1/6, 2/6, 3/6.
-  TextModel model = ModelOf("block: 3", {"abcabca", "cabb", ""});
+  TrainableLanguageModel model = ModelOf("block: 3", {"abcabca", "cabb", ""});
   SetLogits(model.parameters(), {0, std::log(2), std::log(3)});
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
@@ -181,8 +182,8 @@ TEST(TextModelTest, LossOfATinyTextIsThatComputedByHand) {
   EXPECT_TRUE(Evaluate(model, Split::kTest).empty());
 }
 
-TEST(TextModelTest, TheEndOfALineIsPredictedAndItsBeginningIsNot) {
-  TextModel model =
+TEST(TrainableLanguageModelTest, TheEndOfALineIsPredictedAndItsBeginningIsNot) {
+  TrainableLanguageModel model =
       ModelOf("examples: LINES block: 3", {"ab\n\na\n", "b\nab", ""});
   // The ids are <bos>, <eos>, a, b.
   SetLogits(model.parameters(), {-1e30, std::log(4), std::log(3), std::log(1)});
@@ -199,8 +200,8 @@ TEST(TextModelTest, TheEndOfALineIsPredictedAndItsBeginningIsNot) {
   EXPECT_NEAR(dev.at("token_accuracy"), 2.0 / 5, 1e-5);
 }
 
-TEST(TextModelTest, WordsHaveNoBitsPerCharacter) {
-  TextModel model =
+TEST(TrainableLanguageModelTest, WordsHaveNoBitsPerCharacter) {
+  TrainableLanguageModel model =
       ModelOf("unit: WORDS block: 2", {"a b a b", "a zebra b", ""});
   SetLogits(model.parameters(), {0, 0, 0});
   const auto dev = Evaluate(model);
@@ -210,9 +211,9 @@ TEST(TextModelTest, WordsHaveNoBitsPerCharacter) {
 
 // "bab\u00e9" has the ids ba, b and two bytes, of which one begins a character.
 // The first id is not predicted.
-TEST(TextModelTest, BitsArePerCharacterOfPiecesOfWords) {
+TEST(TrainableLanguageModelTest, BitsArePerCharacterOfPiecesOfWords) {
   TextSplits text = {"", "", "bab\u00e9", BytePairsText({{"b", "a"}})};
-  TextModel model =
+  TrainableLanguageModel model =
       ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text);
   EXPECT_EQ(model.Problem(), "");
   EXPECT_EQ(model.num_examples(), 0);
@@ -224,7 +225,7 @@ TEST(TextModelTest, BitsArePerCharacterOfPiecesOfWords) {
   EXPECT_NEAR(test.at("bits_per_character"), 3 * std::log2(258) / 2, 1e-4);
   // The only predicted byte does not begin a character.
   text.test = "\u00e9";
-  TextModel inner =
+  TrainableLanguageModel inner =
       ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text);
   EXPECT_EQ(Evaluate(inner, Split::kTest).count("bits_per_character"), 0);
   // A text without training data is a problem, unless the whole text is test
@@ -235,14 +236,14 @@ TEST(TextModelTest, BitsArePerCharacterOfPiecesOfWords) {
             "requires 9 ids to train on; the text has 0");
 }
 
-TEST(TextModelTest, ATextToEvaluateMayBeBlank) {
-  TextModel model = ModelOf("block: 3 examples: LINES",
-                            {"", "", "\n\n", "<bos>\n<eos>\na\n"});
+TEST(TrainableLanguageModelTest, ATextToEvaluateMayBeBlank) {
+  TrainableLanguageModel model = ModelOf("block: 3 examples: LINES",
+                                         {"", "", "\n\n", "<bos>\n<eos>\na\n"});
   EXPECT_EQ(model.Problem(), "");
   EXPECT_TRUE(Evaluate(model, Split::kTest).empty());
 }
 
-TEST(TextModelTest, ADevThatPredictsNothingIsNone) {
+TEST(TrainableLanguageModelTest, ADevThatPredictsNothingIsNone) {
   EXPECT_FALSE(ModelOf("block: 3", {"abcabc", "a", ""}).has_dev());
   EXPECT_TRUE(ModelOf("block: 3", {"abcabc", "ab", ""}).has_dev());
   constexpr char kLines[] = "block: 3 examples: LINES";
@@ -252,9 +253,9 @@ TEST(TextModelTest, ADevThatPredictsNothingIsNone) {
 
 // Repeats the computation of `inspect --rows`. The attention weights of a long
 // input must never be stored as a whole.
-TEST(TextModelTest, RowsOfALongInputNeedNoMap) {
+TEST(TrainableLanguageModelTest, RowsOfALongInputNeedNoMap) {
   constexpr int64_t kTime = 3000;
-  TextModel model =
+  TrainableLanguageModel model =
       ModelOf("block: 4096", {std::string(5000, 'a') + "b", "", ""});
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
@@ -276,11 +277,12 @@ TEST(TextModelTest, RowsOfALongInputNeedNoMap) {
   EXPECT_LT(tape.high_water_bytes(), kTime * kTime * sizeof(float) / 2);
 }
 
-TEST(TextModelTest, ATraceReadsABlockAtMost) {
+TEST(TrainableLanguageModelTest, ATraceReadsABlockAtMost) {
   const auto traced = [](const std::string& block, const std::string& dev,
                          const PredictionRequest& request,
                          const TraceOptions& options = {}) {
-    TextModel model = ModelOf("block: " + block, {dev + dev + "b", dev, ""});
+    TrainableLanguageModel model =
+        ModelOf("block: " + block, {dev + dev + "b", dev, ""});
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
     const auto trace = model.Trace(forward, request, options);
@@ -303,7 +305,7 @@ TEST(TextModelTest, ATraceReadsABlockAtMost) {
   EXPECT_EQ(traced("256", dev, {.example = 0}), "100");
 }
 
-TEST(TextModelTest, AStrideOfOneMakesEveryOffsetAnExample) {
+TEST(TrainableLanguageModelTest, AStrideOfOneMakesEveryOffsetAnExample) {
   const TextSplits text = {"abcdefgh", "", ""};
   EXPECT_EQ(ModelOf("block: 3", text).num_examples(), 2);
   EXPECT_EQ(ModelOf("block: 3 stride: 1", text).num_examples(), 5);
@@ -311,7 +313,7 @@ TEST(TextModelTest, AStrideOfOneMakesEveryOffsetAnExample) {
   EXPECT_EQ(ModelOf("block: 3 stride: 4", text).num_examples(), 2);
 }
 
-TEST(TextModelTest, SaysWhyATextDoesNotFit) {
+TEST(TrainableLanguageModelTest, SaysWhyATextDoesNotFit) {
   EXPECT_EQ(ModelOf("block: 8", {"abcdefgh", "", ""}).Problem(),
             "requires 9 ids to train on; the text has 8");
   EXPECT_EQ(ModelOf("block: 8 examples: LINES", {"\n\n", "a", ""}).Problem(),
@@ -322,12 +324,13 @@ TEST(TextModelTest, SaysWhyATextDoesNotFit) {
 }
 
 // All lines except the first have `length` ids, <bos> included.
-TEST(TextModelTest, AnEvaluationReads4096IdsAtOnce) {
+TEST(TrainableLanguageModelTest, AnEvaluationReads4096IdsAtOnce) {
   for (const int64_t length : {241, 256}) {
     const std::string line(static_cast<size_t>(length - 1), 'a');
     std::string dev = "a\n";
     for (int i = 0; i < 20; ++i) dev += line + "\n";
-    TextModel model = ModelOf("examples: LINES block: 256", {"a\n", dev, ""});
+    TrainableLanguageModel model =
+        ModelOf("examples: LINES block: 256", {"a\n", dev, ""});
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
     EXPECT_THAT(RowsOf(forward, "*embedded",
@@ -338,7 +341,8 @@ TEST(TextModelTest, AnEvaluationReads4096IdsAtOnce) {
 
 // Returns the mean loss of the text. Each id is predicted in a separate pass,
 // from the ids before it in its block.
-double ReferenceLoss(const TextModel& model, int64_t block, int64_t stride) {
+double ReferenceLoss(const TrainableLanguageModel& model, int64_t block,
+                     int64_t stride) {
   Tape<float> tape;
   Forward<float> forward(tape, model.language_model().parameters(), nullptr);
   const std::vector<int32_t>& ids = model.dev().ids;
@@ -361,14 +365,14 @@ double ReferenceLoss(const TextModel& model, int64_t block, int64_t stride) {
   return sum / static_cast<double>(end);
 }
 
-TEST(TextModelTest, AnEvaluationPredictsTheWholeSplitOnce) {
+TEST(TrainableLanguageModelTest, AnEvaluationPredictsTheWholeSplitOnce) {
   std::string dev;
   const RandomStream random(1, "text");
   for (uint64_t i = 0; i < 53; ++i) {
     dev.push_back(static_cast<char>('a' + random.BelowAt(i, 5)));
   }
   for (const int stride : {0, 8, 3, 1}) {
-    TextModel model =
+    TrainableLanguageModel model =
         ModelOf("block: 8 evaluation_stride: " + std::to_string(stride),
                 {"abcdeabcde", dev, ""});
     Spread(model.parameters());
@@ -378,10 +382,11 @@ TEST(TextModelTest, AnEvaluationPredictsTheWholeSplitOnce) {
   }
 }
 
-TEST(TextModelTest, GradientAgreesWithDifferences) {
+TEST(TrainableLanguageModelTest, GradientAgreesWithDifferences) {
   for (const char* config :
        {"block: 5 stride: 1", "block: 9 examples: LINES"}) {
-    TextModel model = ModelOf(config, {"ab\ncabbac\nb\nabc\n", "", ""});
+    TrainableLanguageModel model =
+        ModelOf(config, {"ab\ncabbac\nb\nabc\n", "", ""});
     Spread(model.parameters());
     ParameterStore<float>& store = model.parameters();
     GradientSlab<float> gradients(store);
@@ -427,11 +432,12 @@ TEST(TextModelTest, GradientAgreesWithDifferences) {
   }
 }
 
-TEST(TextModelTest, AWarmStepAllocatesNothing) {
+TEST(TrainableLanguageModelTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   if (!CountsAllocations()) GTEST_SKIP();
   for (const char* config : {"block: 5", "block: 9 examples: LINES"}) {
-    TextModel model = ModelOf(config, {"abcd\ncabbac\nb\nabc\n", "", ""});
+    TrainableLanguageModel model =
+        ModelOf(config, {"abcd\ncabbac\nb\nabc\n", "", ""});
     EXPECT_EQ(AllocationsOfAWarmStep(model, {2, 0}), 0) << config;
   }
 }

@@ -34,7 +34,7 @@ void ForEachLine(absl::string_view text,
 }
 
 // Returns the tokens of a text without newlines.
-std::vector<absl::string_view> TokensOf(absl::string_view line, bool words) {
+std::vector<absl::string_view> SplitLine(absl::string_view line, bool words) {
   if (words) return SplitOnWhitespace(line);
   std::vector<absl::string_view> tokens;
   for (const Character& character : Characters(line)) {
@@ -74,7 +74,7 @@ TextVocabulary TextVocabulary::Of(absl::string_view text,
   TextVocabulary vocabulary(config);
   TokenCounts counts;
   ForEachLine(text, [&](absl::string_view line, bool ends) {
-    for (const absl::string_view token : TokensOf(line, vocabulary.words())) {
+    for (const absl::string_view token : SplitLine(line, vocabulary.words())) {
       counts.Add(token, 1);
     }
     if (ends && !vocabulary.lines_) counts.Add(kNewline, 1);
@@ -149,7 +149,7 @@ void TextVocabulary::ForEachToken(
     return;
   }
   ForEachLine(text, [&](absl::string_view line, bool ends) {
-    for (const absl::string_view token : TokensOf(line, words())) {
+    for (const absl::string_view token : SplitLine(line, words())) {
       visit(token, Find(token));
     }
     if (ends) visit(kNewline, Find(kNewline));

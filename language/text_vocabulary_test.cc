@@ -38,7 +38,7 @@ const LanguageModelConfig kWords =  // NOLINT
 const LanguageModelConfig kWordLines =  // NOLINT
     ConfigOf(LanguageModelConfig::WORDS, LanguageModelConfig::LINES);
 
-std::vector<std::string> TokensOf(const TextVocabulary& vocabulary) {
+std::vector<std::string> VocabularyTokens(const TextVocabulary& vocabulary) {
   std::vector<std::string> tokens;
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
     tokens.push_back(vocabulary.Token(id));
@@ -49,7 +49,7 @@ std::vector<std::string> TokensOf(const TextVocabulary& vocabulary) {
 TEST(TextVocabularyTest, CharactersAreInTheOrderOfCodePoints) {
   const TextVocabulary vocabulary =
       TextVocabulary::Of("b\u00e9a\nb\u20acA", kCharacters);
-  EXPECT_THAT(TokensOf(vocabulary),
+  EXPECT_THAT(VocabularyTokens(vocabulary),
               ElementsAre("\n", "A", "a", "b", "\u00e9", "\u20ac"));
   EXPECT_EQ(vocabulary.special_ids().begin, -1);
   EXPECT_EQ(vocabulary.special_ids().end, -1);
@@ -61,7 +61,8 @@ TEST(TextVocabularyTest, CharactersAreInTheOrderOfCodePoints) {
 TEST(TextVocabularyTest, LinesStandBetweenReservedIds) {
   const TextVocabulary vocabulary =
       TextVocabulary::Of("ab\n\na\n", kCharacterLines);
-  EXPECT_THAT(TokensOf(vocabulary), ElementsAre("<bos>", "<eos>", "a", "b"));
+  EXPECT_THAT(VocabularyTokens(vocabulary),
+              ElementsAre("<bos>", "<eos>", "a", "b"));
   const EncodedText text = vocabulary.Encode("ab\n\nb");
   EXPECT_THAT(text.ids, ElementsAre(0, 2, 3, 1, 0, 3, 1));
   EXPECT_THAT(text.lines, ElementsAre(0, 4, 7));
@@ -69,13 +70,13 @@ TEST(TextVocabularyTest, LinesStandBetweenReservedIds) {
 }
 
 TEST(TextVocabularyTest, WordsAreOrderedByFrequencyAndRareOnesUnknown) {
-  EXPECT_THAT(
-      TokensOf(TextVocabulary::Of("the  cat\nthe dog\tcat cat", kWords)),
-      ElementsAre("<unk>", "cat", "the", "\n", "dog"));
+  EXPECT_THAT(VocabularyTokens(
+                  TextVocabulary::Of("the  cat\nthe dog\tcat cat", kWords)),
+              ElementsAre("<unk>", "cat", "the", "\n", "dog"));
   const TextVocabulary frequent = TextVocabulary::Of(
       "the cat\nthe dog cat",
       ConfigOf(LanguageModelConfig::WORDS, LanguageModelConfig::BLOCKS, 2));
-  EXPECT_THAT(TokensOf(frequent), ElementsAre("<unk>", "the", "cat"));
+  EXPECT_THAT(VocabularyTokens(frequent), ElementsAre("<unk>", "the", "cat"));
   EXPECT_THAT(frequent.Encode("the dog \n cat <unk>").ids,
               ElementsAre(1, 0, 0, 2, 0));
 }
@@ -83,7 +84,7 @@ TEST(TextVocabularyTest, WordsAreOrderedByFrequencyAndRareOnesUnknown) {
 TEST(TextVocabularyTest, NoWordSpellsTheBeginningOrTheEnd) {
   const TextVocabulary vocabulary =
       TextVocabulary::Of("a <eos> <bos>", kWordLines);
-  EXPECT_THAT(TokensOf(vocabulary),
+  EXPECT_THAT(VocabularyTokens(vocabulary),
               ElementsAre("<unk>", "<bos>", "<eos>", "a"));
   EXPECT_THAT(vocabulary.Encode("a <eos> <bos>").ids,
               ElementsAre(1, 3, 0, 0, 2));
@@ -97,7 +98,7 @@ TEST(TextVocabularyTest, TextOfAVocabularyGivesItBack) {
     const auto read =
         TextVocabulary::FromText(vocabulary.ToText(), "v.txt", config);
     ASSERT_TRUE(read.ok()) << read.status().message();
-    EXPECT_EQ(TokensOf(*read), TokensOf(vocabulary));
+    EXPECT_EQ(VocabularyTokens(*read), VocabularyTokens(vocabulary));
   }
 }
 
@@ -261,7 +262,7 @@ TEST(TextVocabularyTest, TextOfATokenizerGivesItBack) {
   const auto again =
       TextVocabulary::FromText(vocabulary.ToText(), "t.json", config);
   ASSERT_TRUE(again.ok()) << again.status().message();
-  EXPECT_EQ(TokensOf(*again), TokensOf(vocabulary));
+  EXPECT_EQ(VocabularyTokens(*again), VocabularyTokens(vocabulary));
   EXPECT_THAT(
       std::string(
           TextVocabulary::FromText("{", "t.json", config).status().message()),

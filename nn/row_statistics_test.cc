@@ -95,17 +95,17 @@ TEST(RowStatisticsTest, OfAPartAreInTheirPlace) {
             .part_of_keys = true,
             .offset = 2},
            rows);
-  const auto of_example = [&](const auto* array) {
+  const auto example_rows = [&](const auto* array) {
     return absl::MakeConstSpan(array, 16).subspan(8);
   };
-  EXPECT_THAT(of_example(rows.sum), ElementsAre(0, 1, 1, 0, 0, 1, 0, 0));
-  EXPECT_THAT(of_example(rows.top_key),
+  EXPECT_THAT(example_rows(rows.sum), ElementsAre(0, 1, 1, 0, 0, 1, 0, 0));
+  EXPECT_THAT(example_rows(rows.top_key),
               ElementsAre(-1, 3, 1, -1, -1, 3, -1, -1));
   // Keys outside of the block count as keys with weight 0, so max must be at
   // least 0.
-  EXPECT_THAT(of_example(rows.max), ElementsAre(0, .75, 1, 0, 0, 0, 0, 0));
-  EXPECT_THAT(of_example(rows.first), Each(0));
-  EXPECT_THAT(of_example(rows.Window(2)),
+  EXPECT_THAT(example_rows(rows.max), ElementsAre(0, .75, 1, 0, 0, 0, 0, 0));
+  EXPECT_THAT(example_rows(rows.first), Each(0));
+  EXPECT_THAT(example_rows(rows.Window(2)),
               ElementsAre(0, .25, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(absl::MakeConstSpan(rows.sum, 8), Each(0));
 }

@@ -116,17 +116,18 @@ absl::Span<const T> GradientReducer<T>::GatherGradient() {
 }
 
 template <typename T>
-absl::Span<const T> GradientReducer<T>::WholeOnFirst(const Slab<T>& part,
-                                                     Slab<T>* whole) {
+absl::Span<const T> GradientReducer<T>::GatherToRankZero(const Slab<T>& part,
+                                                         Slab<T>* whole) {
   if (!rank_sum_.has_value()) return part.span();
   *whole = Slab<T>(part.size());
-  KeepOwn(part, whole);
-  rank_sum_->GatherOnFirst(whole->span());
+  CopyOwnChunks(part, whole);
+  rank_sum_->GatherToRankZero(whole->span());
   return whole->span();
 }
 
 template <typename T>
-void GradientReducer<T>::KeepOwn(const Slab<T>& whole, Slab<T>* part) const {
+void GradientReducer<T>::CopyOwnChunks(const Slab<T>& whole,
+                                       Slab<T>* part) const {
   const absl::Span<const T> own =
       SlabChunks::PartOf(whole.span(), own_chunks());
   std::copy(own.begin(), own.end(),

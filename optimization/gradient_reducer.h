@@ -93,10 +93,10 @@ class GradientReducer {
   // Returns a whole slab on rank 0, gathered from the chunks of all ranks. The
   // result is valid as long as both arguments. If there are several ranks,
   // `whole` is allocated.
-  absl::Span<const T> WholeOnFirst(const Slab<T>& part, Slab<T>* whole);
+  absl::Span<const T> GatherToRankZero(const Slab<T>& part, Slab<T>* whole);
   // Copies own_chunks() from `whole` to `part`. Does not touch other chunks, so
   // that they take no memory.
-  void KeepOwn(const Slab<T>& whole, Slab<T>* part) const;
+  void CopyOwnChunks(const Slab<T>& whole, Slab<T>* part) const;
 
   int num_shards() const { return static_cast<int>(nodes_.size()); }
   int num_workers() const { return num_workers_; }

@@ -239,7 +239,7 @@ TEST(GradientReducerTest, RanksShareTheChunksOfASlab) {
       GradientReducer<float> reducer(store.store(), 8, 1, pool, &rank);
       own[rank.rank()] = reducer.own_chunks();
       Slab<float> part(size);
-      reducer.KeepOwn(all, &part);
+      reducer.CopyOwnChunks(all, &part);
       double sum = 0;
       for (const float value : part.span()) sum += value;
       double expected = 0;
@@ -249,7 +249,8 @@ TEST(GradientReducerTest, RanksShareTheChunksOfASlab) {
       }
       EXPECT_EQ(sum, expected);
       Slab<float> memory;
-      const absl::Span<const float> whole = reducer.WholeOnFirst(part, &memory);
+      const absl::Span<const float> whole =
+          reducer.GatherToRankZero(part, &memory);
       EXPECT_TRUE(rank.rank() != 0 || Equal(whole, all.span()));
       reducer.Gather(part.span());
       EXPECT_TRUE(Equal(part.span(), all.span())) << rank.rank();

@@ -185,7 +185,7 @@ absl::Status WriteBertFolder(const BertModel& model, const std::string& folder,
   REGARD_RETURN_IF_ERROR(CheckWordPieceFiles(tokenizer));
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
   REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(tokenizer, folder, files));
-  if (dynamic_cast<const TextEmbedder*>(&model) != nullptr) {
+  if (dynamic_cast<const SentenceEmbeddingModel*>(&model) != nullptr) {
     REGARD_RETURN_IF_ERROR(
         WriteSentenceFiles({model.longest(), model.vectors()},
                            model.bert().width(), folder, files));

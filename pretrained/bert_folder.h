@@ -48,7 +48,7 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
 
 // Writes a model as a folder, which is created if it does not exist. Writes the
 // head of a TextClassifier or a MaskedWordModel, and the files of
-// sentence-transformers for a TextEmbedder.
+// sentence-transformers for a SentenceEmbeddingModel.
 //
 // transformers can open the folder with the class that config.json names.
 // Returns InvalidArgument, with a message for the user, if the model has

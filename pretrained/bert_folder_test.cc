@@ -57,23 +57,23 @@ std::string TextOf(const std::string& path) {
 
 // Returns the model of a run of the folder. `longest` 0 means the folder's
 // limit.
-absl::StatusOr<std::unique_ptr<TextEmbedder>> ReadModel(const std::string& path,
-                                                        int64_t longest = 0) {
+absl::StatusOr<std::unique_ptr<SentenceEmbeddingModel>> ReadModel(
+    const std::string& path, int64_t longest = 0) {
   REGARD_ASSIGN_OR_RETURN(const BertFolder folder,
                           OpenBertFolder(path, Scorers()));
   TextEmbedderConfig config;
   *config.mutable_bert() = folder.description.config;
-  *config.mutable_tokens() = TokensOf(folder.options);
+  *config.mutable_tokens() = ToTokenConfig(folder.options);
   config.set_longest(
       static_cast<int32_t>(longest > 0 ? longest : folder.longest));
-  auto model = std::make_unique<TextEmbedder>(config, Scorers(), *folder.pieces,
-                                              ScoredPairs(), ModelOptions());
+  auto model = std::make_unique<SentenceEmbeddingModel>(
+      config, Scorers(), *folder.pieces, ScoredPairs(), ModelOptions());
   REGARD_RETURN_IF_ERROR(
       folder.LoadWeights(BertHead::kNone, model->parameters()));
   return model;
 }
 
-std::vector<float> VectorsOf(const TextEmbedder& model) {
+std::vector<float> VectorsOf(const SentenceEmbeddingModel& model) {
   std::vector<std::string> sentences =
       absl::StrSplit(TextOf(absl::StrCat(kFolder, "/sentences.txt")), '\n');
   sentences.pop_back();
@@ -139,7 +139,7 @@ class BertFolderTest : public ::testing::Test {
     ASSERT_THAT(WriteSafetensorsFile(path, views, {}, files), IsOk());
   }
 
-  absl::StatusOr<std::unique_ptr<TextEmbedder>> Read() {
+  absl::StatusOr<std::unique_ptr<SentenceEmbeddingModel>> Read() {
     return ReadModel(folder_);
   }
   std::string ErrorOf() {

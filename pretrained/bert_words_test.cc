@@ -263,10 +263,10 @@ TEST(BertWordsTest, OfAModelWithoutWordsItsOutputIsNotCompared) {
   const auto write = [&](void (*change)(TransformerConfig&)) {
     TextEmbedderConfig config;
     *config.mutable_bert() = folder.description.config;
-    *config.mutable_tokens() = TokensOf(folder.options);
+    *config.mutable_tokens() = ToTokenConfig(folder.options);
     change(*config.mutable_bert()->mutable_transformer());
-    const TextEmbedder model(config, Scorers(), *folder.pieces, ScoredPairs(),
-                             ModelOptions());
+    const SentenceEmbeddingModel model(config, Scorers(), *folder.pieces,
+                                       ScoredPairs(), ModelOptions());
     FileOperations files;
     return WriteBertFolder(model, JoinPath(::testing::TempDir(), "embedder"),
                            files);

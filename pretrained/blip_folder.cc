@@ -71,7 +71,7 @@ namespace {
 // Removes fields that do not matter. In the image encoder, transformers applies
 // dropout only to attention weights. The number of positions follows from the
 // size of the images.
-TransformerConfig OfImages(TransformerConfig config) {
+TransformerConfig ImageEncoderPart(TransformerConfig config) {
   config.clear_dropout();
   config.mutable_position_embedding()->clear_longest();
   return WithoutRates(std::move(config));
@@ -79,7 +79,7 @@ TransformerConfig OfImages(TransformerConfig config) {
 
 // Returns `config` with cross-attention in place of self-attention. The score
 // of cross-attention is the scaled dot.
-TransformerConfig OfMemory(TransformerConfig config) {
+TransformerConfig CrossAttentionPart(TransformerConfig config) {
   *config.mutable_attention() =
       LayerConfig(AttentionRegistry(), config, 0).cross_attention();
   return WithoutRates(std::move(config));
@@ -108,13 +108,13 @@ absl::Status CheckIsBlip(const std::string& text,
   REGARD_ASSIGN_OR_RETURN(const BlipDescription read,
                           ParseBlipConfig(text, kConfig, tokenizer));
   REGARD_RETURN_IF_ERROR(CheckSameTransformer(
-      OfImages(read.config.vision_transformer().transformer()),
-      OfImages(vision.transformer()), "BLIP (vision_transformer)"));
+      ImageEncoderPart(read.config.vision_transformer().transformer()),
+      ImageEncoderPart(vision.transformer()), "BLIP (vision_transformer)"));
   REGARD_RETURN_IF_ERROR(
       CheckSameTransformer(WithoutRates(read.config.decoder()),
                            WithoutRates(config.decoder()), "BLIP (decoder)"));
-  return CheckSameTransformer(OfMemory(read.config.decoder()),
-                              OfMemory(config.decoder()),
+  return CheckSameTransformer(CrossAttentionPart(read.config.decoder()),
+                              CrossAttentionPart(config.decoder()),
                               "BLIP (cross_attention of decoder)");
 }
 

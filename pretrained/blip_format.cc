@@ -106,7 +106,7 @@ void ReadTokens(const JsonObject& json, const WordPieceFiles& tokenizer,
                 BlipDescription* description) {
   const WordPiece& pieces = *tokenizer.pieces;
   CaptionerConfig& config = description->config;
-  *config.mutable_tokens() = TokensOf(tokenizer.options);
+  *config.mutable_tokens() = ToTokenConfig(tokenizer.options);
   RequireId(json, "sep_token_id", 102, pieces, tokenizer.options.separator);
   RequireId(json, "pad_token_id", 0, pieces, tokenizer.options.padding);
   const int64_t begin = json.Integer("bos_token_id", 30522);

@@ -73,7 +73,7 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   const auto options_of = [](WordPieceOptions options) {
     // If the option is not set, lower case also strips accents.
     options.strip_accents = options.strip_accents.value_or(options.lower_case);
-    return TokensOf(options);
+    return ToTokenConfig(options);
   };
   const WordPieceConfig said = options_of(TokenOptions(tokens));
   const WordPieceConfig wanted = options_of(folder.options);
@@ -91,7 +91,7 @@ std::map<std::string, absl::StatusOr<std::string>> BertParts(
     const BertFolder& folder) {
   TextEmbedderConfig embedder;
   *embedder.mutable_bert() = folder.description.config;
-  *embedder.mutable_tokens() = TokensOf(folder.options);
+  *embedder.mutable_tokens() = ToTokenConfig(folder.options);
   embedder.mutable_tokens()->set_vocabulary(folder.vocabulary_file);
   embedder.set_longest(static_cast<int32_t>(folder.longest));
   embedder.set_pooling(folder.vectors.pooling);
@@ -285,7 +285,7 @@ std::string ConfigOf(const std::string& folder) {
 
 }  // namespace
 
-absl::StatusOr<std::string> PretrainedFolder::Beginning(
+absl::StatusOr<std::string> PretrainedFolder::BaseConfig(
     absl::string_view data, absl::string_view model) const {
   const std::string path =
       model.empty() ? this->model : absl::StrCat("model.", model);
@@ -349,7 +349,7 @@ absl::Status WritePretrainedFolder(const Model<float>& model,
   if (const auto* captioner = dynamic_cast<const CaptionModel*>(&model)) {
     return WriteBlipFolder(*captioner, folder, files);
   }
-  if (const auto* text = dynamic_cast<const TextModel*>(&model)) {
+  if (const auto* text = dynamic_cast<const TrainableLanguageModel*>(&model)) {
     return WriteGpt2Folder(text->config(), text->language_model(), folder,
                            files);
   }

@@ -59,8 +59,8 @@ struct PretrainedFolder {
   // for example "images". An empty `data` means no data, and an empty `model`
   // means the folder's own model. An error does not name the folder, but lists
   // the models that can start from it.
-  absl::StatusOr<std::string> Beginning(absl::string_view data,
-                                        absl::string_view model) const;
+  absl::StatusOr<std::string> BaseConfig(absl::string_view data,
+                                         absl::string_view model) const;
 };
 
 // Returns whether the folder contains config.json but is not a run.

@@ -52,7 +52,7 @@ TEST(PretrainedFolderTest, EachModelOfItsKindBeginsWithIt) {
       {"timm", "vision_transformer", "patch: 3"},
   };
   for (const auto& [folder, model, part] : kCases) {
-    const auto text = Read(folder).Beginning("", model);
+    const auto text = Read(folder).BaseConfig("", model);
     ASSERT_THAT(text, IsOk());
     EXPECT_THAT(*text, AllOf(HasSubstr(part), Not(HasSubstr("data {"))))
         << folder;
@@ -64,19 +64,19 @@ TEST(PretrainedFolderTest, SaysHowImagesAreRead) {
        {std::pair("vit", "images"), std::pair("timm", "images"),
         std::pair("blip", "captions")}) {
     const PretrainedFolder read = Read(folder);
-    const auto text = read.Beginning(data, "");
+    const auto text = read.BaseConfig(data, "");
     ASSERT_THAT(text, IsOk());
     EXPECT_THAT(*text, HasSubstr(absl::StrCat("data { ", data,
                                               " {\nformat {\nheight: ")));
     EXPECT_THAT(*text, Not(HasSubstr("fraction")));
-    EXPECT_THAT(read.Beginning("fashion_mnist", "").value(),
+    EXPECT_THAT(read.BaseConfig("fashion_mnist", "").value(),
                 Not(HasSubstr("data {")));
   }
 }
 
 TEST(PretrainedFolderTest, NamesTheModelsThatItBegins) {
   EXPECT_THAT(
-      Read("bert").Beginning("", "captioner"),
+      Read("bert").BaseConfig("", "captioner"),
       StatusIs(absl::StatusCode::kInvalidArgument,
                "has no weights for model.captioner, only for model.bert, "
                "model.text_classifier, model.text_embedder"));

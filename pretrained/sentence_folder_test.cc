@@ -39,23 +39,23 @@ AttentionRegistry Scorers() {
 }
 
 // Returns the model of a run of the folder.
-std::unique_ptr<TextEmbedder> ReadModel(const std::string& path) {
+std::unique_ptr<SentenceEmbeddingModel> ReadModel(const std::string& path) {
   const auto folder = OpenBertFolder(path, Scorers());
   EXPECT_THAT(folder, IsOk());
   TextEmbedderConfig config;
   *config.mutable_bert() = folder->description.config;
-  *config.mutable_tokens() = TokensOf(folder->options);
+  *config.mutable_tokens() = ToTokenConfig(folder->options);
   config.set_longest(static_cast<int32_t>(folder->longest));
   config.set_pooling(folder->vectors.pooling);
   config.set_normalize(folder->vectors.normalize);
-  auto model = std::make_unique<TextEmbedder>(
+  auto model = std::make_unique<SentenceEmbeddingModel>(
       config, Scorers(), *folder->pieces, ScoredPairs(), ModelOptions());
   EXPECT_THAT(folder->LoadWeights(BertHead::kNone, model->parameters()),
               IsOk());
   return model;
 }
 
-std::vector<float> VectorsOf(const TextEmbedder& model) {
+std::vector<float> VectorsOf(const SentenceEmbeddingModel& model) {
   SentenceEmbedder embedder(model.bert(), model.parameters(), model.pieces(),
                             model.longest(), /*threads=*/1, model.vectors());
   std::vector<float> vectors(3 * 8);

@@ -46,14 +46,14 @@ void ReadTransformer(const JsonObject& json, TransformerConfig* transformer) {
 }
 
 // Parameters of a layer, and their names in a file.
-struct OfLayer {
+struct LayerParameterName {
   const char* ours;
   const char* theirs;
   int part = 0;
   int parts = 1;
 };
 
-constexpr OfLayer kTransformers[] = {
+constexpr LayerParameterName kTransformers[] = {
     {"attention_norm.*", "layernorm_before.*"},
     {"attention.query.*", "attention.attention.query.*"},
     {"attention.key.*", "attention.attention.key.*"},
@@ -63,7 +63,7 @@ constexpr OfLayer kTransformers[] = {
     {"feed_forward.input.*", "intermediate.dense.*"},
     {"feed_forward.output.*", "output.dense.*"},
 };
-constexpr OfLayer kTimm[] = {
+constexpr LayerParameterName kTimm[] = {
     {"attention_norm.*", "norm1.*"},
     {"attention.query.*", "attn.qkv.*", 0, 3},
     {"attention.key.*", "attn.qkv.*", 1, 3},
@@ -167,7 +167,7 @@ WeightTable VitWeights(const VitDescription& description, VitNames names,
                 {.ours = "encoder.norm.*",
                  .theirs = timm ? "norm.*" : "vit.layernorm.*"}},
       .prefix = timm ? "" : "vit."};
-  for (const OfLayer& line :
+  for (const LayerParameterName& line :
        timm ? absl::MakeConstSpan(kTimm) : absl::MakeConstSpan(kTransformers)) {
     table.names.push_back(
         {.ours = absl::StrCat("encoder.layers.*.", line.ours),

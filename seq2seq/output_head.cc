@@ -89,14 +89,14 @@ TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
     const typename Tape<T>::Mark mark = tape.Save();
     std::optional<NameScope<T>> scope;
     if (rows > block) scope.emplace(tape, "block", first / block);
-    const auto of_block =
+    const auto block_logits =
         targets.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
     const Var<T> logits = head.Logits(
         forward, tape.View(readout.data() + first * width, {count, width}));
     scores.loss += static_cast<double>(
-        CrossEntropy(logits, of_block, {.ignore_id = pad}).item());
+        CrossEntropy(logits, block_logits, {.ignore_id = pad}).item());
     for (int64_t row = 0; row < count; ++row) {
-      const int32_t target = of_block[static_cast<size_t>(row)];
+      const int32_t target = block_logits[static_cast<size_t>(row)];
       if (target == pad) continue;
       const T* const of_row = logits.data() + row * logits.cols();
       const auto best =

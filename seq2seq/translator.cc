@@ -138,12 +138,12 @@ std::vector<std::vector<Translation>> TranslateIds(
     return translations;
   }
   auto found =
-      ResultsApart(*members[0].forward, std::ssize(batches),
-                   [&](Forward<float>& passes, int64_t i) {
-                     const TranslationMember alone = {members[0].model, &passes,
-                                                      members[0].lengths};
-                     return translate({&alone, 1}, static_cast<size_t>(i));
-                   });
+      ParallelMap(*members[0].forward, std::ssize(batches),
+                  [&](Forward<float>& passes, int64_t i) {
+                    const TranslationMember alone = {members[0].model, &passes,
+                                                     members[0].lengths};
+                    return translate({&alone, 1}, static_cast<size_t>(i));
+                  });
   for (size_t i = 0; i < found.size(); ++i) keep(i, std::move(found[i]));
   return translations;
 }

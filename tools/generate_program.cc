@@ -125,7 +125,7 @@ class Session {
 
  private:
   // Counts a text that was written.
-  void Count(const Hypothesis& text) {
+  void CountText(const Hypothesis& text) {
     ++written_;
     if (text.at_limit) ++at_limit_;
   }
@@ -209,7 +209,7 @@ bool Session::Stream() {
         }
         return written;
       });
-  for (const auto& best : found) Count(best.front());
+  for (const auto& best : found) CountText(best.front());
   written = written && Write(streams.front().Finish()) && EndLine();
   for (size_t i = 1; written && i < prompts_.size(); ++i) {
     in_line_ = true;
@@ -233,7 +233,7 @@ bool Session::WriteBest() {
       }
       in_line_ = true;
       written = written && Write(text) && EndLine();
-      Count(hypothesis);
+      CountText(hypothesis);
     }
   }
   return written;
@@ -283,7 +283,7 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(arguments.run, plugins));
-  const auto* const text_model = run.model<TextModel>();
+  const auto* const text_model = run.model<TrainableLanguageModel>();
   if (text_model == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", run.path(),

@@ -105,7 +105,7 @@ TEST(RunTest, AnswersFromItsFolder) {
   EXPECT_EQ(run.step(), 400);
   EXPECT_EQ(run.task().model().num_examples(), 0);
   EXPECT_NE(run.model<TranslationModel>(), nullptr);
-  EXPECT_EQ(run.model<TextModel>(), nullptr);
+  EXPECT_EQ(run.model<TrainableLanguageModel>(), nullptr);
   const Prediction prediction =
       run.Predict({.text = "They are watching zebras."}).value();
   EXPECT_EQ(prediction.input, "they are watching zebras .");

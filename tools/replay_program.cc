@@ -165,7 +165,7 @@ class Replay {
     REGARD_RETURN_IF_ERROR(trainer.Restore(begin_));
     TrainingCallbacks callbacks;
     callbacks.updated = [&](const StepProgress& update) {
-      if (arguments_.Watches(update.step - 1)) Keep(update.step);
+      if (arguments_.Watches(update.step - 1)) Record(update.step);
       if (update.step == end_.step) stop = SIGINT;
     };
     callbacks.recorded = [this](const MetricsRecord& record) {
@@ -262,7 +262,7 @@ class Replay {
   }
 
   // Stores the observed values of an optimizer step.
-  void Keep(int64_t step) {
+  void Record(int64_t step) {
     StatisticSums sums;
     for (size_t shard = 0; shard < hooks_.size(); ++shard) {
       hooks_[shard]->TakeStatistics(&sums);

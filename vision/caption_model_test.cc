@@ -34,12 +34,12 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 CaptionSplits Canvases(int64_t train, int64_t test = 0) {
-  const Things things = ShapeThings(4, /*seed=*/1);
+  const DrawableObjects objects = ShapeObjects(4, /*seed=*/1);
   const std::vector<std::string> prompt = {"a", "picture", "of"};
   const TripleSplits triples = SplitTriples(8, 1);
-  return {MakeCanvases(train, things, triples.train, prompt, 1, "train"),
+  return {MakeCanvases(train, objects, triples.train, prompt, 1, "train"),
           {},
-          MakeCanvases(test, things, triples.test, prompt, 1, "test")};
+          MakeCanvases(test, objects, triples.test, prompt, 1, "test")};
 }
 
 CaptionModel ModelOf(CaptionSplits data, const std::string& fields = "",

@@ -49,7 +49,7 @@ Var<T> Patches(Var<T> images, int64_t patch) {
   tape.Record("Patches", y, [=] {
     auto d = images.grad_ref();
     if (!d) return;
-    const bool accumulate = d.MarkTouched();
+    const bool accumulate = d.BeginContribution();
     const T* const g = y.grad_data();
     T* const grad = d.data();
     // Every pixel belongs to exactly one patch.

@@ -111,7 +111,7 @@ std::vector<std::pair<std::string, ScoringProblem>> Problems() {
   }
   add("dense", dense);
   ScoringProblem hidden = ScoringProblem::Random(1, 20, 60, kWidths);
-  for (int64_t i = 0; i < 20; ++i) hidden.hidden.push_back(2 * i);
+  for (int64_t i = 0; i < 20; ++i) hidden.excluded.push_back(2 * i);
   add("a hidden key each", hidden);
   ScoringProblem alternatives = ScoringProblem::Random(1, 3, 60, kWidths);
   alternatives.causal = true;

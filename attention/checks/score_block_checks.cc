@@ -92,7 +92,7 @@ std::vector<std::pair<std::string, ScoringProblem>> Problems(
   }
   ScoringProblem& hidden = add("a hidden key each");
   for (int64_t i = 0; i < 2 * kQueries; ++i) {
-    hidden.hidden.push_back((i + 2) % kQueries);
+    hidden.excluded.push_back((i + 2) % kQueries);
   }
   return problems;
 }

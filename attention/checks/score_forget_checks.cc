@@ -190,7 +190,7 @@ void ForgettingHasTheGradientsOfDifferences(const CheckedScore& score,
       attend.score.keys =
           tested->attender().Prepare(forward, {.keys = in[1], .x = in[3]});
       attend.score.mask.causal = true;
-      attend.fused_score = true;
+      attend.context_only = true;
       attend.values = tape.Constant(
           problem.values.shape, std::vector<T>(problem.values.values.begin(),
                                                problem.values.values.end()));

@@ -244,7 +244,7 @@ ScoringResult ScorerUnderTest<T>::Compute(const ScoringProblem& problem,
   AttendInputs<T> inputs;
   inputs.score = Inputs(problem);
   inputs.values = Input(problem.values);
-  inputs.fused_score = !wanted.want_weights;
+  inputs.context_only = !wanted.want_weights;
   const PrepareInputs<T> keys = KeyInputs(problem);
   inputs.score.keys = attention_->Prepare(*forward_, keys);
   const Attended<T> attended = attention_->Attend(*forward_, inputs);
@@ -351,7 +351,7 @@ ScoringResult ScorerUnderTest<T>::ComputeStepwise(const ScoringProblem& problem,
     inputs.score.keys = Concat<T>(prepared, /*axis=*/2);
     inputs.score.positions.first_query = i;
     inputs.score.mask.causal = true;
-    inputs.fused_score = !want_weights;
+    inputs.context_only = !want_weights;
     inputs.values = Input(step.values);
     const Attended<T> attended = attention_->Attend(*forward_, inputs);
     contexts.push_back(attended.context);

@@ -55,7 +55,7 @@ struct ScoringProblem {
   TestArray key_x;
   std::vector<int32_t> key_lengths;
   std::vector<uint8_t> dense;
-  std::vector<int64_t> hidden;
+  std::vector<int64_t> excluded;
   bool causal = false;
   int64_t window = 0;
   Positions positions;
@@ -75,7 +75,7 @@ struct ScoringProblem {
             .causal = causal,
             .window = window,
             .dense = dense,
-            .hidden = hidden};
+            .excluded = excluded};
   }
 };
 

@@ -114,7 +114,7 @@ class FormulaScorer<T>::Values {
   }
 
   // Returns the numbers first, first + step, ... in the given shape.
-  Var<T> Count(const Shape& shape, int64_t first, int64_t step) const {
+  Var<T> Sequence(const Shape& shape, int64_t first, int64_t step) const {
     const Var<T> numbers = tape_.Constant(shape);
     for (int64_t i = 0; i < numbers.size(); ++i) {
       numbers.data()[i] = static_cast<T>(first + i * step);
@@ -182,12 +182,13 @@ class FormulaScorer<T>::Values {
       case kKeyInput:
         return in_.x.Reshape({in_.x.dim(0), 1, 1, in_.x.dim(1), in_.x.dim(2)});
       case kHead:
-        return Count({1, in_.keys.dim(1), 1, 1, 1}, /*first=*/0, /*step=*/1);
+        return Sequence({1, in_.keys.dim(1), 1, 1, 1}, /*first=*/0, /*step=*/1);
       case kQueryPosition:
-        return Count({1, 1, in_.queries.dim(2), 1, 1}, at.first_query,
-                     at.query_step);
+        return Sequence({1, 1, in_.queries.dim(2), 1, 1}, at.first_query,
+                        at.query_step);
       case kKeyPosition:
-        return Count({1, 1, 1, in_.keys.dim(2), 1}, at.first_key, /*step=*/1);
+        return Sequence({1, 1, 1, in_.keys.dim(2), 1}, at.first_key,
+                        /*step=*/1);
       case kElement:
         return Elements(x(0), x(1), RangeOf(nodes_[node.operands[0]]));
       case kProduct:
@@ -297,7 +298,7 @@ Var<T> FormulaScorer<T>::Prepare(Forward<T>& forward,
 }
 
 template <typename T>
-int64_t FormulaScorer<T>::NumbersPerPair() const {
+int64_t FormulaScorer<T>::WidthPerPair() const {
   int64_t widest = 1;
   for (const int n : formula_.score_order) {
     const FormulaNode& node = formula_.nodes[n];

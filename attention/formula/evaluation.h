@@ -29,7 +29,7 @@ class FormulaScorer : public ScoringFunction<T> {
   // last axis.
   Var<T> Prepare(Forward<T>& forward,
                  const PrepareInputs<T>& inputs) const override;
-  int64_t NumbersPerPair() const override;
+  int64_t WidthPerPair() const override;
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override;
   std::optional<InnerForm<T>> Inner(Forward<T>& forward,
                                     const ScoreInputs<T>& in) const override;

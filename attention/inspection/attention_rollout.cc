@@ -38,7 +38,7 @@ class Mixing {
 };
 
 template <typename T>
-int64_t TokensOf(absl::Span<const AttentionMap<T>> layers) {
+int64_t SequenceLength(absl::Span<const AttentionMap<T>> layers) {
   REGARD_CHECK(!layers.empty()) << "rollout of no layers";
   return layers[0].shape[2];
 }
@@ -48,7 +48,7 @@ int64_t TokensOf(absl::Span<const AttentionMap<T>> layers) {
 template <typename T>
 std::vector<double> AttentionRollout(absl::Span<const AttentionMap<T>> layers,
                                      int64_t example) {
-  const int64_t tokens = TokensOf(layers);
+  const int64_t tokens = SequenceLength(layers);
   std::vector<double> rollout(static_cast<size_t>(tokens * tokens), 0);
   for (int64_t i = 0; i < tokens; ++i) rollout[i * tokens + i] = 1;
   for (const AttentionMap<T>& layer : layers) {
@@ -71,7 +71,7 @@ template <typename T>
 std::vector<double> AttentionRolloutTo(std::vector<double> readout,
                                        absl::Span<const AttentionMap<T>> layers,
                                        int64_t example) {
-  const int64_t tokens = TokensOf(layers);
+  const int64_t tokens = SequenceLength(layers);
   REGARD_CHECK_EQ(static_cast<int64_t>(readout.size()), tokens);
   for (size_t layer = layers.size(); layer-- > 0;) {
     const Mixing<T> mixing(layers[layer], example, tokens);

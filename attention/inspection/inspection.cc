@@ -81,17 +81,17 @@ void AddImportance(const typename SiteRecorder<T>::Seen& seen,
                    std::vector<HeadImportance>* all) {
   if (seen.gradient.empty()) return;
   const std::string site = JoinSteps(seen.site);
-  auto of_site = std::find_if(all->begin(), all->end(),
-                              [&](const auto& of) { return of.site == site; });
+  auto found = std::find_if(all->begin(), all->end(),
+                            [&](const auto& of) { return of.site == site; });
   const auto heads = static_cast<size_t>(seen.shape[1]);
-  if (of_site == all->end()) {
+  if (found == all->end()) {
     all->push_back({site, std::vector<double>(heads, 0)});
-    of_site = all->end() - 1;
+    found = all->end() - 1;
   }
   const size_t size = seen.value.size() / heads;
   for (size_t i = 0; i < seen.value.size(); ++i) {
-    of_site->heads[i / size] += static_cast<double>(seen.value[i]) *
-                                static_cast<double>(seen.gradient[i]);
+    found->heads[i / size] += static_cast<double>(seen.value[i]) *
+                              static_cast<double>(seen.gradient[i]);
   }
 }
 

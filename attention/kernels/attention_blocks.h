@@ -138,7 +138,7 @@ QueryBlock BlockAt(const AttentionProblem<T>& p, int64_t example,
     if (visible.size() == 0) continue;
     block.begin_key = std::min(block.begin_key, visible.begin);
     block.end_key = std::max(block.end_key, visible.end);
-    block.hides |= visible.dense != nullptr || visible.hides();
+    block.hides |= visible.dense != nullptr || visible.excludes_one();
   }
   for (int64_t i = 0; i < rows && !block.hides; ++i) {
     const VisibleKeys visible = p.visible(example, begin + i);
@@ -389,9 +389,9 @@ void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
         if (!visible(first_key + k)) row[k] = kMinusInfinity<T>;
       }
     }
-    if (first_key + begin <= visible.hidden &&
-        visible.hidden < first_key + end) {
-      row[visible.hidden - first_key] = kMinusInfinity<T>;
+    if (first_key + begin <= visible.excluded &&
+        visible.excluded < first_key + end) {
+      row[visible.excluded - first_key] = kMinusInfinity<T>;
     }
     std::fill(row + end, row + count, kMinusInfinity<T>);
     if (!p.selected.has_value()) continue;

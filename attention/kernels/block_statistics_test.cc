@@ -210,7 +210,7 @@ void CheckMasks(int64_t queries, int64_t keys) {
       {queries, keys, {.causal = true, .window = 130}, {.first_query = 200}},
       {queries, keys, {.key_lengths = lengths}},
       {queries, keys, {.dense = dense}},
-      {queries, keys, {.hidden = hidden}},
+      {queries, keys, {.excluded = hidden}},
       {queries, keys, {.causal = true}, {}, {-1, 0, 2, 5}},
       {queries, keys, {.key_lengths = lengths}, {}, {-1, 0, 2, 5}, true},
       {queries, keys, {.causal = true}, {}, {}, true, 0.4F}};

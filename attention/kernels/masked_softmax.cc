@@ -70,9 +70,9 @@ void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
       const VisibleKeys& v = r.visible;
       std::fill(w, w + v.begin, kMinusInfinity);
       const T* row = biased(r, scores.data() + r.row * keys, w);
-      if (v.hides()) {
+      if (v.excludes_one()) {
         if (row != w) std::copy(row + v.begin, row + v.end, w + v.begin);
-        w[v.hidden] = kMinusInfinity;
+        w[v.excluded] = kMinusInfinity;
         row = w;
       }
       ShiftByMax(row + v.begin,
@@ -283,7 +283,7 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
   }
   tape->Record("MaskedSoftmax", weights, [=] {
     auto d = scores.grad_ref();
-    const bool accumulate = d && d.MarkTouched();
+    const bool accumulate = d && d.BeginContribution();
     T* const d_bias = PartialGrad(bias.values);
     // The gradients of each row are computed once, for the scores and for the
     // bias. They go to scratch memory if the scores need no gradients or
@@ -359,7 +359,7 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     const T* d_context = context.grad_data();
     auto d_scores = scores.grad_ref();
     T* const d_value = d_context == nullptr ? nullptr : PartialGrad(values);
-    const bool accumulate = d_scores && d_scores.MarkTouched();
+    const bool accumulate = d_scores && d_scores.BeginContribution();
     if (width == 1 && d_weights == nullptr) {
       ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {
         const int64_t begin = r.visible.begin;

@@ -42,7 +42,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   tape->Record("WeightedValues", context, [=] {
     const T* d_context = context.grad_data();
     auto d_weights = weights.grad_ref();
-    const bool accumulate = d_weights && d_weights.MarkTouched();
+    const bool accumulate = d_weights && d_weights.BeginContribution();
     // If all queries see the same keys, the matrix product writes the gradient
     // directly, which saves two passes over it.
     const bool assign = !accumulate && reader.SameForAllQueries();

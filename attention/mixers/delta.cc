@@ -17,7 +17,7 @@ using Options = DeltaMixer;
 constexpr double kMinSquare = 1e-6;  // added to the squared length of a row
 
 // Sets the options that depend on the width of the layer.
-Options Complete(Options options, int64_t width) {
+Options WithDefaults(Options options, int64_t width) {
   const int32_t heads = options.heads();
   options.set_key_width(HeadWidth(options.key_width(), width, heads));
   options.set_value_width(HeadWidth(options.value_width(), width, heads));
@@ -44,7 +44,7 @@ Var<T> WithLength(Var<T> x, double length) {
 
 template <typename T>
 Delta<T>::Delta(const Options& options, const MixerSetup<T>& setup)
-    : options_(Complete(options, setup.width)),
+    : options_(WithDefaults(options, setup.width)),
       state_(setup.slots.Add("state")),
       query_(setup, "query", options_.heads() * options_.key_width(),
              WithBias(false, setup.inputs), options_.convolution()),
@@ -89,7 +89,7 @@ void Delta<T>::Validate(const Options& options, const int64_t& width,
   RequireHeadWidth("value_width", options.value_width(), width, options.heads(),
                    problems);
   if (problems.problems().size() > before) return;
-  const Options complete = Complete(options, width);
+  const Options complete = WithDefaults(options, width);
   RequireSideBySide("key_width", complete.key_width(), complete.heads(),
                     problems);
   RequireSideBySide("value_width", complete.value_width(), complete.heads(),

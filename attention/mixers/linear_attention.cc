@@ -29,7 +29,7 @@ bool Normalizes(const Options& options) {
 }
 
 // Sets the options that depend on the width of the layer.
-Options Complete(Options options, int64_t width) {
+Options WithDefaults(Options options, int64_t width) {
   const int32_t heads = options.heads();
   if (options.key_heads() == 0) options.set_key_heads(heads);
   options.set_key_width(HeadWidth(options.key_width(), width, heads));
@@ -74,7 +74,7 @@ void RequireSideBySide(const char* name, int32_t of_head, int32_t heads,
 template <typename T>
 LinearAttention<T>::LinearAttention(const Options& options,
                                     const MixerSetup<T>& setup)
-    : options_(Complete(options, setup.width)),
+    : options_(WithDefaults(options, setup.width)),
       normalizes_(Normalizes(options)),
       state_(setup.slots.Add("state")),
       query_(setup, "query", options_.key_heads() * options_.key_width(),
@@ -134,7 +134,7 @@ void LinearAttention<T>::Validate(const Options& options, const int64_t& width,
   RequireHeadWidth("value_width", options.value_width(), width, options.heads(),
                    problems);
   if (problems.problems().size() > before) return;
-  const Options complete = Complete(options, width);
+  const Options complete = WithDefaults(options, width);
   if (complete.heads() % complete.key_heads() != 0) {
     problems.Add("key_heads",
                  absl::StrCat("must divide `heads` (", complete.heads(),

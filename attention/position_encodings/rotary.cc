@@ -98,7 +98,7 @@ class Rotary : public PositionEncoding<T> {
     });
     tape.Record("Rotary", turned, [=] {
       auto d = x.grad_ref();
-      const bool add = d.MarkTouched();
+      const bool add = d.BeginContribution();
       const T* d_turned = turned.grad_data();
       T* const d_x = d.data();
       for_each_row([&](int64_t row, const T* cos, const T* sin) {

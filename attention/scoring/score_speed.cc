@@ -67,7 +67,7 @@ class Workload {
                         kShape);
     };
     AttendInputs<float> inputs;
-    inputs.fused_score = true;
+    inputs.context_only = true;
     inputs.score.queries = leaf(0);
     inputs.score.keys = layer_.Prepare(*forward_, {.keys = leaf(1)});
     inputs.values = leaf(2);

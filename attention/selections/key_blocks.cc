@@ -101,7 +101,7 @@ class Gates {
   // the block are masked for the query, and `whole` if no key is masked.
   T Of(const T* query, int64_t block, const VisibleKeys& visible, T whole) {
     const KeyRange rows = blocks_.Rows(block);
-    if (visible.dense == nullptr && !visible.hides() &&
+    if (visible.dense == nullptr && !visible.excludes_one() &&
         visible.begin <= rows.begin && rows.end <= visible.end) {
       return whole;
     }
@@ -111,13 +111,13 @@ class Gates {
     if (seen.begin >= seen.end) return kMinusInfinity<T>;
     // All queries of a padded example see the same part of the last block, so
     // its mean is computed only once.
-    const bool is_known = visible.dense == nullptr && !visible.hides() &&
+    const bool is_known = visible.dense == nullptr && !visible.excludes_one() &&
                           seen.begin == mean_of_.begin &&
                           seen.end == mean_of_.end;
     if (!is_known) {
       const int64_t count = MeanOfRows(keys_, width_, seen, visible, mean_);
       mean_of_ = seen;
-      if (visible.dense != nullptr || visible.hides()) mean_of_ = {0, 0};
+      if (visible.dense != nullptr || visible.excludes_one()) mean_of_ = {0, 0};
       if (count == 0) return kMinusInfinity<T>;
     }
     T gate;
@@ -168,7 +168,7 @@ class KeptMeans {
   }
   // Saves the means of complete blocks, the first rows of `means` [blocks,
   // width], for a row and key head.
-  void Keep(int64_t row, int64_t key_head, const T* means) {
+  void Store(int64_t row, int64_t key_head, const T* means) {
     if (!after_.has_value()) return;
     std::copy_n(means, complete_ * after_.dim(3), At(after_, row, key_head));
   }
@@ -262,7 +262,7 @@ class BlockChooser {
     const int64_t begin = std::max<int64_t>(rows.begin, visible.begin);
     const int64_t end = std::min<int64_t>(rows.end, visible.end);
     if (visible.dense == nullptr) {
-      return begin + (begin == visible.hidden ? 1 : 0) < end;
+      return begin + (begin == visible.excluded ? 1 : 0) < end;
     }
     for (int64_t key = begin; key < end; ++key) {
       if (visible(key)) return true;
@@ -378,7 +378,7 @@ KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
     for (int64_t key_head = 0; key_head < k[1]; ++key_head) {
       gates.SetKeys(in.keys.data() + (example * k[1] + key_head) * k[2] * width,
                     kept.Known(example, key_head), kept.known());
-      kept.Keep(example, key_head, gates.means());
+      kept.Store(example, key_head, gates.means());
       for (int64_t first = 0; first < queries; first += rows) {
         choose(example, key_head, first, std::min(rows, queries - first));
       }

@@ -131,7 +131,7 @@ Var<T> TransformerLayer<T>::Mix(Forward<T>& forward, Var<T> x,
                                 const LayerInputs<T>& inputs) const {
   const Mask& mask = inputs.mask;
   REGARD_CHECK(mask.causal && mask.window == 0 && mask.dense.empty() &&
-               mask.hidden.empty())
+               mask.excluded.empty())
       << "a state mixer reads all earlier positions, and no others";
   MixerInputs<T> in = {.first_position = inputs.positions.first_query,
                        .state = inputs.state};

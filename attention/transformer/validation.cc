@@ -39,9 +39,9 @@ bool ReadsPositions(const AttentionRegistry& scorers,
 
 // Fills in the defaults of a layer of `config`, with or without a pattern
 // merged.
-TransformerLayerConfig Complete(const AttentionRegistry& scorers,
-                                const TransformerConfig& config,
-                                TransformerLayerConfig layer) {
+TransformerLayerConfig WithDefaults(const AttentionRegistry& scorers,
+                                    const TransformerConfig& config,
+                                    TransformerLayerConfig layer) {
   MultiHead& self = *layer.mutable_attention();
   if (self.attention().score_case() == Attention::SCORE_NOT_SET) {
     self.mutable_attention()->mutable_scaled_dot();
@@ -211,7 +211,7 @@ TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
         config.pattern(static_cast<int>(index % config.pattern_size())),
         &layer);
   }
-  return Complete(scorers, config, std::move(layer));
+  return WithDefaults(scorers, config, std::move(layer));
 }
 
 void ClearReplaced(const MultiHead& part, MultiHead* whole) {
@@ -273,7 +273,7 @@ void ValidateTransformer(const AttentionRegistry& scorers,
   // Problems of the layer without a pattern. They are only reported if a layer
   // still has them after a pattern is merged.
   ConfigProblems below;
-  ValidateLayer(scorers, Complete(scorers, config, Parts(config)),
+  ValidateLayer(scorers, WithDefaults(scorers, config, Parts(config)),
                 config.width(), memory_width, direction, below);
   if (config.pattern_size() == 0) return AddAll(below, problems);
   ConfigProblems of_below;

@@ -34,24 +34,24 @@ inline T FoldLanes(const T (&lanes)[kLanes]) {
 
 // A stand-in for T that supports arithmetic, but no comparison.
 template <typename T>
-struct Uncompared {
-  Uncompared(T) {}  // NOLINT(runtime/explicit)
-  friend Uncompared operator+(Uncompared x, Uncompared) { return x; }
-  friend Uncompared operator-(Uncompared x, Uncompared) { return x; }
-  friend Uncompared operator*(Uncompared x, Uncompared) { return x; }
-  friend Uncompared sqrt(Uncompared x) { return x; }
+struct NotComparable {
+  NotComparable(T) {}  // NOLINT(runtime/explicit)
+  friend NotComparable operator+(NotComparable x, NotComparable) { return x; }
+  friend NotComparable operator-(NotComparable x, NotComparable) { return x; }
+  friend NotComparable operator*(NotComparable x, NotComparable) { return x; }
+  friend NotComparable sqrt(NotComparable x) { return x; }
 };
 
-// Uncompared<T>, once for each type X of a pack.
+// NotComparable<T>, once for each type X of a pack.
 template <typename T, typename X>
-using UncomparedFor = Uncompared<T>;
+using NotComparableFor = NotComparable<T>;
 
 // Returns the sum of f(x[i]...) for 0 <= i < n, with elements converted to T. f
 // must be generic. It must not contain a condition such as `x > 0 ? y : 0`, for
 // which GCC 12 adds wrong lanes at -O3 with AVX. A condition on the elements
 // does not compile.
 template <typename T, typename F, typename... X>
-requires std::is_invocable_r_v<Uncompared<T>, F, UncomparedFor<T, X>...>
+requires std::is_invocable_r_v<NotComparable<T>, F, NotComparableFor<T, X>...>
 inline T SumEach(int64_t n, F f, X... x) {
   T lanes[kLanes] = {};
   int64_t i = 0;

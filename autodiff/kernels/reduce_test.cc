@@ -71,13 +71,13 @@ TEST(ReduceTest, RefusesFunctionsWithConditions) {
   const auto choice = [](auto x, auto y) -> decltype(x > 0 ? x : y) {
     return x > 0 ? x : y;
   };
-  const auto of_floats = [](float x, float y) { return x > 0 ? x : y; };
+  const auto max_if_positive = [](float x, float y) { return x > 0 ? x : y; };
   const auto truth = [](auto x, auto y) -> decltype(x ? x : y) {
     return x ? x : y;
   };
   static_assert(CanBeSummed<decltype(product)>);
   static_assert(!CanBeSummed<decltype(choice)>);
-  static_assert(!CanBeSummed<decltype(of_floats)>);
+  static_assert(!CanBeSummed<decltype(max_if_positive)>);
   static_assert(!CanBeSummed<decltype(truth)>);
 }
 

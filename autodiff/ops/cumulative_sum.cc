@@ -21,7 +21,7 @@ Var<T> CumulativeSum(Var<T> x, int axis) {
   tape.Record("CumulativeSum", y, [=] {
     auto d = x.grad_ref();
     if (!d) return;
-    const bool accumulate = d.MarkTouched();
+    const bool accumulate = d.BeginContribution();
     ScratchScope<T> scratch(*owner);
     T* const rest = scratch.New(inner);
     // Element i of x contributes to the sums i, i + 1, ...

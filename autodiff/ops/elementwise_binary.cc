@@ -96,7 +96,7 @@ Var<T> Broadcast(const char* name, Var<T> a, Var<T> b, Value value) {
       const bool repeated = operand.size() != y.size();
       const bool sums_rows = repeated && loop.inner_stride(k) == 0;
       if (repeated) d.BeginPartial();
-      const bool accumulate = repeated || d.MarkTouched();
+      const bool accumulate = repeated || d.BeginContribution();
       loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[2]) {
         const T* g = y.grad_data() + row;
         const T* a_row = a_rows.At(offsets[0]);
@@ -149,16 +149,16 @@ template <typename T>
 Var<T> Multiply(Var<T> a, Var<T> b) {
   return Binary(
       "Multiply", a, b, [](T a, T b) { return a * b; },
-      [](T g, T /*a*/, T b, T /*y*/) { return KeepZero(g, g * b); },
-      [](T g, T a, T /*b*/, T /*y*/) { return KeepZero(g, g * a); });
+      [](T g, T /*a*/, T b, T /*y*/) { return ZeroSafeProduct(g, g * b); },
+      [](T g, T a, T /*b*/, T /*y*/) { return ZeroSafeProduct(g, g * a); });
 }
 
 template <typename T>
 Var<T> Divide(Var<T> a, Var<T> b) {
   return Binary(
       "Divide", a, b, [](T a, T b) { return a / b; },
-      [](T g, T /*a*/, T b, T /*y*/) { return KeepZero(g, g / b); },
-      [](T g, T /*a*/, T b, T y) { return KeepZero(g, -g * y / b); });
+      [](T g, T /*a*/, T b, T /*y*/) { return ZeroSafeProduct(g, g / b); },
+      [](T g, T /*a*/, T b, T y) { return ZeroSafeProduct(g, -g * y / b); });
 }
 
 template <typename T>

@@ -45,13 +45,14 @@ template <typename T, typename F>
 void RecordSlope(const char* name, Var<T> x, Var<T> y, F slope) {
   y.tape().Record(name, y, [=] {
     auto d = x.grad_ref();
-    const bool accumulate = d.MarkTouched();
+    const bool accumulate = d.BeginContribution();
     ForEachChunk(x.size(), [&](int64_t first, int64_t count) {
       T slopes[kChunk];
       slope(first, count, slopes);
       const T* g = y.grad_data() + first;
-      AddOrAssign(accumulate, count, d.data() + first,
-                  [&](int64_t i) { return KeepZero(g[i], g[i] * slopes[i]); });
+      AddOrAssign(accumulate, count, d.data() + first, [&](int64_t i) {
+        return ZeroSafeProduct(g[i], g[i] * slopes[i]);
+      });
     });
   });
 }
@@ -110,14 +111,14 @@ template <typename T>
 Var<T> operator*(Var<T> x, std::type_identity_t<T> number) {
   return Unary(
       "Multiply", x, [=](T x) { return x * number; },
-      [=](T g, T /*x*/, T /*y*/) { return KeepZero(g, g * number); });
+      [=](T g, T /*x*/, T /*y*/) { return ZeroSafeProduct(g, g * number); });
 }
 
 template <typename T>
 Var<T> operator/(Var<T> x, std::type_identity_t<T> number) {
   return Unary(
       "Divide", x, [=](T x) { return x / number; },
-      [=](T g, T /*x*/, T /*y*/) { return KeepZero(g, g / number); });
+      [=](T g, T /*x*/, T /*y*/) { return ZeroSafeProduct(g, g / number); });
 }
 
 template <typename T>
@@ -141,7 +142,7 @@ template <typename T>
 Var<T> operator/(std::type_identity_t<T> number, Var<T> x) {
   return Unary(
       "Divide", x, [=](T x) { return number / x; },
-      [](T g, T x, T y) { return KeepZero(g, -g * y / x); });
+      [](T g, T x, T y) { return ZeroSafeProduct(g, -g * y / x); });
 }
 
 template <typename T>
@@ -153,28 +154,30 @@ Var<T> operator-(Var<T> x) {
 
 template <typename T>
 Var<T> Exp(Var<T> x) {
-  return UnaryKernel<T>("Exp", x, Exp<T>,
-                        [](T g, T /*x*/, T y) { return KeepZero(g, g * y); });
+  return UnaryKernel<T>("Exp", x, Exp<T>, [](T g, T /*x*/, T y) {
+    return ZeroSafeProduct(g, g * y);
+  });
 }
 
 template <typename T>
 Var<T> Log(Var<T> x) {
-  return UnaryKernel<T>("Log", x, Log<T>,
-                        [](T g, T x, T /*y*/) { return KeepZero(g, g / x); });
+  return UnaryKernel<T>("Log", x, Log<T>, [](T g, T x, T /*y*/) {
+    return ZeroSafeProduct(g, g / x);
+  });
 }
 
 template <typename T>
 Var<T> Sqrt(Var<T> x) {
   return Unary(
       "Sqrt", x, [](T x) { return std::sqrt(x); },
-      [](T g, T /*x*/, T y) { return KeepZero(g, T(0.5) * g / y); });
+      [](T g, T /*x*/, T y) { return ZeroSafeProduct(g, T(0.5) * g / y); });
 }
 
 template <typename T>
 Var<T> Square(Var<T> x) {
   return Unary(
       "Square", x, [](T x) { return x * x; },
-      [](T g, T x, T /*y*/) { return KeepZero(g, T(2) * g * x); });
+      [](T g, T x, T /*y*/) { return ZeroSafeProduct(g, T(2) * g * x); });
 }
 
 template <typename T>

@@ -76,10 +76,10 @@ const T* PanelsOf(LeafNode<T>* leaf, const WeightPart<T>& part,
   if (panels != nullptr || rows_of_x > kMaxRowsForCopy) return panels;
   const bool streams =
       rows_of_x <= kGemmFewRows && part.rows * part.cols >= kMinToStream;
-  const bool makes =
-      known != nullptr
-          ? (known->products += products) >= kSecond
-          : packed->Count(products) >= (streams ? kOfStreams : kOfInference);
+  const bool makes = known != nullptr
+                         ? (known->products += products) >= kSecond
+                         : packed->CountProducts(products) >=
+                               (streams ? kOfStreams : kOfInference);
   if (!makes) return nullptr;
   // Reading the part itself takes as long as waiting for the copy if there is
   // only one product.
@@ -95,7 +95,7 @@ void AddProduct(Node<T>* node, int64_t offset, int64_t stride,
   GemmMode mode = GemmMode::kAdd;
   if (g.cols * x.cols != node->size) {
     d.BeginPartial();
-  } else if (!d.MarkTouched()) {
+  } else if (!d.BeginContribution()) {
     mode = GemmMode::kAssign;
   }
   Gemm<T>(g.Transposed(), x, {d.data() + offset, g.cols, x.cols, stride}, mode);

@@ -30,7 +30,7 @@ void AddProduct(T* d, int64_t rows, int64_t cols, bool transposed,
 
 template <typename T>
 GemmMode Mode(GradRef<T>& d) {
-  return d.MarkTouched() ? GemmMode::kAdd : GemmMode::kAssign;
+  return d.BeginContribution() ? GemmMode::kAdd : GemmMode::kAssign;
 }
 
 // Calls f(index of the product, index of the matrix of a, index of the matrix

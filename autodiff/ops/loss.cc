@@ -90,7 +90,7 @@ Var<T> CrossEntropy(Var<T> logits, absl::Span<const int32_t> targets,
     auto d = logits.grad_ref();
     if (!d) return;
     const T g = *y.grad_data();
-    const bool accumulate = d.MarkTouched();
+    const bool accumulate = d.BeginContribution();
     ScratchScope<T> scratch(y.tape());
     T* const unit = scratch.New(cols);
     T sum;

@@ -59,7 +59,7 @@ Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
     // mean(h n)), d gain = sum of g n. The term mean(h) is omitted if not
     // kCenter.
     auto d_x = x.grad_ref();
-    const bool accumulate = d_x && d_x.MarkTouched();
+    const bool accumulate = d_x && d_x.BeginContribution();
     T* const d_gain = PartialGrad(gain);
     T* const d_bias = PartialGrad(bias);
     for (int64_t i = 0; i < rows; ++i) {

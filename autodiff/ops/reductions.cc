@@ -57,7 +57,7 @@ Var<T> ScaledSum(const char* name, Var<T> x, const Extents& extents, T scale) {
   tape.Record(name, y, [=, outer = outer, extent = extent, inner = inner] {
     auto d = x.grad_ref();
     if (!d) return;
-    const bool accumulate = d.MarkTouched();
+    const bool accumulate = d.BeginContribution();
     for (int64_t i = 0; i < outer; ++i) {
       const T* g = y.grad_data() + i * inner;
       T* to = d.data() + i * extent * inner;

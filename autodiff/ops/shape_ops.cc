@@ -80,7 +80,7 @@ Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
       const int64_t own = columns_of(kept[k]);
       const int64_t rows = own == 0 ? 0 : kept[k].size() / own;
       if (auto d = kept[k].grad_ref()) {
-        const bool accumulate = d.MarkTouched();
+        const bool accumulate = d.BeginContribution();
         for (int64_t i = 0; i < rows; ++i) {
           const T* from = g + i * columns + offset;
           AddOrAssign(accumulate, own, d.data() + i * own,
@@ -152,7 +152,7 @@ Var<T> Permute(Var<T> x, absl::Span<const int> axes) {
   tape.Record("Permute", y, [=] {
     auto d = x.grad_ref();
     if (!d) return;
-    const bool accumulate = d.MarkTouched();
+    const bool accumulate = d.BeginContribution();
     const T* g = y.grad_data();
     loop.ForEachRow([&](int64_t row, const int64_t(&source)[1]) {
       const T* from = g + row;

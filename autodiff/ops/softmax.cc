@@ -22,7 +22,7 @@ Var<T> Softmax(Var<T> x) {
   tape.Record("Softmax", y, [=] {
     auto d = x.grad_ref();
     if (!d) return;
-    const bool accumulate = d.MarkTouched();
+    const bool accumulate = d.BeginContribution();
     // The gradient of x is y * (g - sum(g * y)), where g is the gradient of y.
     for (int64_t i = 0; i < rows; ++i) {
       const T* g = y.grad_data() + i * cols;
@@ -55,7 +55,7 @@ Var<T> LogSoftmax(Var<T> x) {
     ScratchScope<T> scratch(y.tape());
     T* const softmax = scratch.New(y.size());
     Exp(y.data(), softmax, y.size());
-    const bool accumulate = d.MarkTouched();
+    const bool accumulate = d.BeginContribution();
     // The gradient of x is g - softmax(x) * sum(g), where g is the gradient of
     // y.
     for (int64_t i = 0; i < rows; ++i) {

@@ -180,7 +180,7 @@ void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
     }
   }
   if (auto d = pass.x.grad_ref()) {
-    data.accumulate = d.MarkTouched();
+    data.accumulate = d.BeginContribution();
     data.d_x = d.data();
     if (!data.accumulate) ClearPadding(pass.steps, gates_width, data.d_x);
   }
@@ -190,7 +190,7 @@ void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
   }
   for (int k = 0; k < Cell::kStates; ++k) {
     if (auto d = pass.initial[k].grad_ref()) {
-      const bool accumulate = d.MarkTouched();
+      const bool accumulate = d.BeginContribution();
       for (int64_t row = 0; row < batch; ++row) {
         const T* const from = data.d_states[k] + row * width;
         AddOrAssign(accumulate, width,

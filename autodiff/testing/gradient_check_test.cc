@@ -69,7 +69,7 @@ TEST(GradientCheckTest, SeesAnAssignmentInPlaceOfAnAddition) {
           *z.data() = *y.data();
           x.tape().Record("Assign", z, [=] {
             if (auto d = x.grad_ref()) {
-              d.MarkTouched();
+              d.BeginContribution();
               *d.data() = 2 * *x.data() * *z.grad_data();
             }
           });

@@ -35,7 +35,7 @@ TripleSplits SplitTriples(int32_t kinds, uint64_t seed) {
   return splits;
 }
 
-Things ShapeThings(int64_t side, uint64_t seed) {
+DrawableObjects ShapeObjects(int64_t side, uint64_t seed) {
   const RandomStream random(seed, "canvases/shapes");
   const auto draw = [side, random](int32_t kind, uint64_t number,
                                    absl::Span<uint8_t> pixels) {
@@ -57,10 +57,10 @@ Things ShapeThings(int64_t side, uint64_t seed) {
   return {side, ShapeNames(), draw};
 }
 
-absl::StatusOr<Things> ImageThings(const ImageSet& images,
-                                   const std::vector<std::string>& classes,
-                                   absl::Span<const std::string> kinds,
-                                   uint64_t seed, absl::string_view what) {
+absl::StatusOr<DrawableObjects> ImageObjects(
+    const ImageSet& images, const std::vector<std::string>& classes,
+    absl::Span<const std::string> kinds, uint64_t seed,
+    absl::string_view what) {
   REGARD_CHECK(images.shape.channels == 1 &&
                images.shape.height == images.shape.width)
       << "things of " << images.shape.height << " x " << images.shape.width;
@@ -86,16 +86,17 @@ absl::StatusOr<Things> ImageThings(const ImageSet& images,
         images.image(of_kind[random.BelowAt(number, of_kind.size())]);
     std::copy_n(image, pixels.size(), pixels.begin());
   };
-  return Things{images.shape.height, {kinds.begin(), kinds.end()}, draw};
+  return DrawableObjects{
+      images.shape.height, {kinds.begin(), kinds.end()}, draw};
 }
 
-CaptionSet MakeCanvases(int64_t count, const Things& things,
+CaptionSet MakeCanvases(int64_t count, const DrawableObjects& objects,
                         absl::Span<const KindTriple> triples,
                         absl::Span<const std::string> prompt, uint64_t seed,
                         absl::string_view split) {
   REGARD_CHECK(count == 0 || !triples.empty()) << "canvases of no triple";
   const RandomStream random(seed, absl::StrCat("canvases/", split));
-  const int64_t side = things.side;
+  const int64_t side = objects.side;
   CaptionSet set;
   set.images.shape = {1, 2 * side, 2 * side};
   set.images.pixels.resize(static_cast<size_t>(count * set.images.shape.size()),
@@ -116,8 +117,8 @@ CaptionSet MakeCanvases(int64_t count, const Things& things,
     const int32_t quadrants[] = {corner, corner ^ 2, corner ^ 1};
     for (int thing = 0; thing < 3; ++thing) {
       // Reserves 256 numbers for the draws of one thing.
-      things.draw(kinds[thing], random.BitsAt(draw++) >> 8,
-                  absl::MakeSpan(tile));
+      objects.draw(kinds[thing], random.BitsAt(draw++) >> 8,
+                   absl::MakeSpan(tile));
       uint8_t* to = set.images.pixels.data() + i * set.images.shape.size() +
                     quadrants[thing] / 2 * side * 2 * side +
                     quadrants[thing] % 2 * side;
@@ -132,7 +133,7 @@ CaptionSet MakeCanvases(int64_t count, const Things& things,
     };
     const auto add_thing = [&](int thing) {
       add("a");
-      add(things.names[static_cast<size_t>(kinds[thing])], quadrants[thing]);
+      add(objects.names[static_cast<size_t>(kinds[thing])], quadrants[thing]);
     };
     for (const std::string& word : prompt) add(word);
     add_thing(0);

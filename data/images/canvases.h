@@ -31,7 +31,7 @@ struct TripleSplits {
 TripleSplits SplitTriples(int32_t kinds, uint64_t seed);
 
 // A source of grey pictures of things, with their names.
-struct Things {
+struct DrawableObjects {
   int64_t side = 0;                // height and width of a picture
   std::vector<std::string> names;  // indexed by kind
   // Writes picture `number` of `kind` to pixels [side, side].
@@ -41,24 +41,23 @@ struct Things {
 
 // Returns things that are geometric shapes of any size and brightness, slightly
 // rotated.
-Things ShapeThings(int64_t side, uint64_t seed);
+DrawableObjects ShapeObjects(int64_t side, uint64_t seed);
 
 // Returns things that are images of a labelled set. `kinds` are the classes to
 // show. Each picture of a kind is a random image of this class. Returns
 // InvalidArgument, with a message that begins with `what`, if one of these
 // classes has no images. `images` must be grey and square, and must outlive the
 // result.
-absl::StatusOr<Things> ImageThings(const ImageSet& images,
-                                   const std::vector<std::string>& classes,
-                                   absl::Span<const std::string> kinds,
-                                   uint64_t seed, absl::string_view what);
+absl::StatusOr<DrawableObjects> ImageObjects(
+    const ImageSet& images, const std::vector<std::string>& classes,
+    absl::Span<const std::string> kinds, uint64_t seed, absl::string_view what);
 
 // Returns `count` canvases [1, 2 * side, 2 * side]. Three of the four quadrants
 // show one thing each, and the kinds of the three things are a triple. The
 // sentence begins with the thing that touches the two others: "<prompt> a
 // circle above a star and left of a cross". Each name of a thing refers to its
 // quadrant. Canvas i depends only on i, `seed` and `split`.
-CaptionSet MakeCanvases(int64_t count, const Things& things,
+CaptionSet MakeCanvases(int64_t count, const DrawableObjects& objects,
                         absl::Span<const KindTriple> triples,
                         absl::Span<const std::string> prompt, uint64_t seed,
                         absl::string_view split);

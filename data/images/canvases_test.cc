@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
 // Returns things that are drawn as tiles of one grey value per kind.
-Things FlatThings() {
+DrawableObjects FlatThings() {
   const auto draw = [](int32_t kind, uint64_t, absl::Span<uint8_t> pixels) {
     std::fill(pixels.begin(), pixels.end(), static_cast<uint8_t>(kind + 1));
   };
@@ -50,9 +50,9 @@ TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
 
 // The test finds the quadrants of a canvas by their grey values.
 TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
-  const Things things = FlatThings();
+  const DrawableObjects objects = FlatThings();
   const std::vector<std::string> prompt = {"see"};
-  const CaptionSet set = MakeCanvases(60, things, {{KindTriple{0, 1, 2}}},
+  const CaptionSet set = MakeCanvases(60, objects, {{KindTriple{0, 1, 2}}},
                                       prompt, /*seed=*/1, "train");
   ASSERT_EQ(set.size(), 60);
   ASSERT_EQ(set.images.size(), 60);
@@ -71,7 +71,7 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
         std::find(quadrants.begin(), quadrants.end(), 0) - quadrants.begin());
     const int corner = 3 - empty;
     const auto name = [&](int quadrant) {
-      return things.names[static_cast<size_t>(quadrants[quadrant] - 1)];
+      return objects.names[static_cast<size_t>(quadrants[quadrant] - 1)];
     };
     const Caption& caption = set.captions[static_cast<size_t>(i)];
     const std::string sentence = absl::StrJoin(caption.words, " ");
@@ -91,11 +91,11 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
 }
 
 TEST(CanvasesTest, AreAFunctionOfSeedAndSplit) {
-  const Things things = ShapeThings(8, /*seed=*/1);
+  const DrawableObjects objects = ShapeObjects(8, /*seed=*/1);
   const TripleSplits splits = SplitTriples(8, 1);
   const auto pixels = [&](int64_t count, uint64_t seed, const char* split) {
     std::vector<uint8_t> all =
-        MakeCanvases(count, things, splits.train, {}, seed, split)
+        MakeCanvases(count, objects, splits.train, {}, seed, split)
             .images.pixels;
     all.resize(std::min<size_t>(all.size(), 4 * 256));
     return all;
@@ -103,7 +103,7 @@ TEST(CanvasesTest, AreAFunctionOfSeedAndSplit) {
   EXPECT_EQ(pixels(4, 1, "train"), pixels(9, 1, "train"));
   EXPECT_NE(pixels(4, 1, "train"), pixels(4, 2, "train"));
   EXPECT_NE(pixels(4, 1, "train"), pixels(4, 1, "test"));
-  EXPECT_EQ(MakeCanvases(0, things, {}, {}, 1, "test").size(), 0);
+  EXPECT_EQ(MakeCanvases(0, objects, {}, {}, 1, "test").size(), 0);
 }
 
 TEST(CanvasesTest, ImagesAreOfTheirKind) {
@@ -112,15 +112,16 @@ TEST(CanvasesTest, ImagesAreOfTheirKind) {
   images.pixels = {10, 20, 11, 30, 12};
   images.labels = {0, 1, 0, 2, 0};
   const std::vector<std::string> kinds = {"c", "a"};
-  const Things things =
-      ImageThings(images, {"a", "b", "c"}, kinds, /*seed=*/1, "images").value();
-  EXPECT_THAT(things.names, ElementsAre("c", "a"));
+  const DrawableObjects objects =
+      ImageObjects(images, {"a", "b", "c"}, kinds, /*seed=*/1, "images")
+          .value();
+  EXPECT_THAT(objects.names, ElementsAre("c", "a"));
   std::set<int> seen;
   for (uint64_t draw = 0; draw < 50; ++draw) {
     uint8_t pixel = 0;
-    things.draw(0, draw, {&pixel, 1});
+    objects.draw(0, draw, {&pixel, 1});
     EXPECT_EQ(pixel, 30);
-    things.draw(1, draw, {&pixel, 1});
+    objects.draw(1, draw, {&pixel, 1});
     seen.insert(pixel);
   }
   EXPECT_THAT(seen, ElementsAre(10, 11, 12));
@@ -132,7 +133,7 @@ TEST(CanvasesTest, EachKindNeedsAnImage) {
   images.pixels = {10};
   images.labels = {0};
   const std::vector<std::string> kinds = {"b"};
-  EXPECT_THAT(ImageThings(images, {"a", "b"}, kinds, 1, "the images"),
+  EXPECT_THAT(ImageObjects(images, {"a", "b"}, kinds, 1, "the images"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "the images must have at least one image of class 'b', "
                        "but have none"));

@@ -73,8 +73,9 @@ class CaptionsSource
     if (options_.has_list()) return LoadList(request);
     CaptionData data;
     if (options_.things() == Options::SHAPES) {
-      const Things things = ShapeThings(options_.side(), request.seed);
-      MakeSplits(things, things, request.seed, &data.splits);
+      const DrawableObjects objects =
+          ShapeObjects(options_.side(), request.seed);
+      MakeSplits(objects, objects, request.seed, &data.splits);
       return data;
     }
     FashionMnistConfig all;
@@ -97,13 +98,13 @@ class CaptionsSource
                                             "bag",     "boot"};
     const ImageSplits& splits = images.splits;
     REGARD_ASSIGN_OR_RETURN(
-        const Things train,
-        ImageThings(splits.train, splits.classes, kinds, request.seed,
-                    "error: data.path: the training images"));
+        const DrawableObjects train,
+        ImageObjects(splits.train, splits.classes, kinds, request.seed,
+                     "error: data.path: the training images"));
     REGARD_ASSIGN_OR_RETURN(
-        const Things test,
-        ImageThings(splits.test, splits.classes, kinds, request.seed,
-                    "error: data.path: the test images"));
+        const DrawableObjects test,
+        ImageObjects(splits.test, splits.classes, kinds, request.seed,
+                     "error: data.path: the test images"));
     MakeSplits(train, test, request.seed, &data.splits);
     data.digests = std::move(images.digests);
     return data;
@@ -201,8 +202,8 @@ class CaptionsSource
                         " pixels are allowed");
   }
 
-  void MakeSplits(const Things& train, const Things& test, uint64_t seed,
-                  CaptionSplits* splits) const {
+  void MakeSplits(const DrawableObjects& train, const DrawableObjects& test,
+                  uint64_t seed, CaptionSplits* splits) const {
     const TripleSplits triples =
         SplitTriples(static_cast<int32_t>(train.names.size()), seed);
     const std::vector<std::string> prompt = PromptWords();

@@ -225,8 +225,8 @@ class PlaceholderSource
           Words(i, options_.source_words(), options_.source_vocabulary()),
           Words(i, options_.target_words(), options_.target_vocabulary()));
     }
-    data.train.Count(AllWords(options_.source_vocabulary()),
-                     AllWords(options_.target_vocabulary()));
+    data.train.AddToVocabularies(AllWords(options_.source_vocabulary()),
+                                 AllWords(options_.target_vocabulary()));
     return data;
   }
 

@@ -24,7 +24,7 @@ WordPieceOptions TokenOptions(const WordPieceConfig& config) {
           .mask = config.mask()};
 }
 
-WordPieceConfig TokensOf(const WordPieceOptions& options) {
+WordPieceConfig ToTokenConfig(const WordPieceOptions& options) {
   WordPieceConfig config;
   config.set_clean_text(options.clean_text);
   config.set_split_chinese(options.split_chinese);

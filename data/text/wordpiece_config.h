@@ -11,7 +11,7 @@ class WordPieceConfig;
 
 WordPieceOptions TokenOptions(const WordPieceConfig& config);
 // The inverse of TokenOptions().
-WordPieceConfig TokensOf(const WordPieceOptions& options);
+WordPieceConfig ToTokenConfig(const WordPieceOptions& options);
 
 // Adds problems at paths relative to `config`.
 void ValidateTokens(const WordPieceConfig& config, ConfigProblems& problems);

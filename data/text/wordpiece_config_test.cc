@@ -26,7 +26,7 @@ TEST(WordPieceConfigTest, TokensAreThoseOfTheTokeniser) {
                               .separator = "s",
                               .padding = "p",
                               .mask = "m"};
-  const WordPieceOptions again = TokenOptions(TokensOf(options));
+  const WordPieceOptions again = TokenOptions(ToTokenConfig(options));
   EXPECT_FALSE(again.clean_text);
   EXPECT_FALSE(again.split_chinese);
   EXPECT_FALSE(again.lower_case);
@@ -35,7 +35,7 @@ TEST(WordPieceConfigTest, TokensAreThoseOfTheTokeniser) {
   EXPECT_EQ(again.unknown + again.classifier + again.separator + again.padding +
                 again.mask,
             "ucspm");
-  EXPECT_EQ(TokenOptions(TokensOf({})).strip_accents, std::nullopt);
+  EXPECT_EQ(TokenOptions(ToTokenConfig({})).strip_accents, std::nullopt);
 }
 
 TEST(WordPieceConfigTest, NamesWhatIsWrong) {

@@ -46,17 +46,17 @@ std::vector<const AttentionMap<float>*> ShownMaps(
 
 // The weights of the alignment, and the gradients summed over all shown maps.
 // Both are [queries, keys]. `keys` are labels.
-struct Looks {
+struct OutputAlignment {
   std::vector<std::string> keys = {};
   std::vector<double> weights = {};
   std::vector<double> gradients = {};
 };
 
-Looks LooksOf(const Inspection<float>& inspection) {
-  Looks looks = {.weights = inspection.Alignment()};
+OutputAlignment AlignmentOf(const Inspection<float>& inspection) {
+  OutputAlignment alignment_of_outputs = {.weights = inspection.Alignment()};
   const AttentionMap<float>* const alignment = inspection.AlignmentMap();
-  if (alignment == nullptr) return looks;
-  looks.keys =
+  if (alignment == nullptr) return alignment_of_outputs;
+  alignment_of_outputs.keys =
       inspection.labels.KeyLabels(alignment->site, alignment->shape[3]);
   for (const AttentionMap<float>& map : inspection.maps) {
     if (map.over_memory != alignment->over_memory || map.gradients.empty() ||
@@ -64,12 +64,15 @@ Looks LooksOf(const Inspection<float>& inspection) {
         map.shape[3] != alignment->shape[3]) {
       continue;
     }
-    looks.gradients.resize(looks.weights.size(), 0);
+    alignment_of_outputs.gradients.resize(alignment_of_outputs.weights.size(),
+                                          0);
     for (size_t i = 0; i < map.gradients.size(); ++i) {
-      looks.gradients[i % looks.gradients.size()] += map.gradients[i];
+      alignment_of_outputs
+          .gradients[i % alignment_of_outputs.gradients.size()] +=
+          map.gradients[i];
     }
   }
-  return looks;
+  return alignment_of_outputs;
 }
 
 // Returns the key with the largest `sign * numbers[key]`, or "" if there are no
@@ -85,14 +88,14 @@ std::string Greatest(const std::vector<std::string>& keys,
 }
 
 double MeanEntropy(const Inspection<float>& inspection) {
-  const Looks looks = LooksOf(inspection);
+  const OutputAlignment alignment_of_outputs = AlignmentOf(inspection);
   const auto& outputs = inspection.labels.outputs;
   double sum = 0;
   for (const TracedOutput& output : outputs) {
-    sum += Entropy(
-        absl::MakeConstSpan(looks.weights)
-            .subspan(static_cast<size_t>(output.position) * looks.keys.size(),
-                     looks.keys.size()));
+    sum += Entropy(absl::MakeConstSpan(alignment_of_outputs.weights)
+                       .subspan(static_cast<size_t>(output.position) *
+                                    alignment_of_outputs.keys.size(),
+                                alignment_of_outputs.keys.size()));
   }
   return sum / static_cast<double>(outputs.size());
 }
@@ -124,9 +127,9 @@ Table OutputsTable(const Inspection<float>& inspection) {
   const TraceLabels& labels = inspection.labels;
   const bool looks_somewhere = HasLooks(inspection);
   Table table = {{labels.successive ? "word" : "output", labels.output_unit}};
-  Looks looks;
+  OutputAlignment alignment_of_outputs;
   if (looks_somewhere) {
-    looks = LooksOf(inspection);
+    alignment_of_outputs = AlignmentOf(inspection);
     for (const char* name :
          {"entropy", "looks most at", "steepest gain", "steepest loss"}) {
       table.header.push_back(name);
@@ -137,19 +140,19 @@ Table OutputsTable(const Inspection<float>& inspection) {
     std::vector<std::string> row = {
         output.name, absl::StrFormat("%.3f", inspection.outputs[i])};
     if (looks_somewhere) {
-      const size_t keys = looks.keys.size();
+      const size_t keys = alignment_of_outputs.keys.size();
       const auto row_of = [&](const std::vector<double>& numbers) {
         return numbers.empty()
                    ? absl::Span<const double>()
                    : absl::MakeConstSpan(numbers).subspan(
                          static_cast<size_t>(output.position) * keys, keys);
       };
-      const auto weights = row_of(looks.weights);
-      const auto gradients = row_of(looks.gradients);
+      const auto weights = row_of(alignment_of_outputs.weights);
+      const auto gradients = row_of(alignment_of_outputs.gradients);
       row.push_back(absl::StrFormat("%.3f", Entropy(weights)));
-      row.push_back(Greatest(looks.keys, weights, 1, false));
-      row.push_back(Greatest(looks.keys, gradients, 1, true));
-      row.push_back(Greatest(looks.keys, gradients, -1, true));
+      row.push_back(Greatest(alignment_of_outputs.keys, weights, 1, false));
+      row.push_back(Greatest(alignment_of_outputs.keys, gradients, 1, true));
+      row.push_back(Greatest(alignment_of_outputs.keys, gradients, -1, true));
     }
     table.rows.push_back(std::move(row));
   }
@@ -252,8 +255,8 @@ std::string InspectionText(const Inspection<float>& inspection,
                               " ")
               : absl::StrCat(labels.input, " \u2192 ", labels.prediction)),
       "\n");
-  const bool looks = HasLooks(inspection);
-  if (looks && labels.successive) {
+  const bool alignment_of_outputs = HasLooks(inspection);
+  if (alignment_of_outputs && labels.successive) {
     // Computes the mean over all heads of the shown maps.
     LabelledMatrix weights;
     std::vector<std::string> sites;
@@ -281,7 +284,7 @@ std::string InspectionText(const Inspection<float>& inspection,
     }
     absl::StrAppend(&text, "\n");
   }
-  if (looks) {
+  if (alignment_of_outputs) {
     absl::StrAppendFormat(
         &text, "entropy in nats; gains and losses are d %s / d weight\n",
         labels.output_unit);

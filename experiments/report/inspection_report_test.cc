@@ -153,15 +153,16 @@ TEST(OutputsTableTest, SumsTheGradientsOfAllMapsLikeTheAlignment) {
 // The alignment has two queries and three keys. Gradients of maps with other
 // sizes must not be added.
 TEST(OutputsTableTest, SumsTheGradientsOfMapsOfTheSameSizesAlone) {
-  const auto of_sizes = [](int64_t queries, int64_t keys) {
+  const auto map_of_size = [](int64_t queries, int64_t keys) {
     AttentionMap<float> map = Map(true, "cross", {1, 0, 0, 1});
     map.shape = {1, 1, queries, keys};
     map.weights.assign(static_cast<size_t>(queries * keys), 0.25f);
     map.gradients.assign(map.weights.size(), 1.0f);
     return map;
   };
-  const Table table = OutputsTable(TwoSteps(
-      {of_sizes(3, 3), of_sizes(2, 2), of_sizes(2, 3), of_sizes(2, 3)}));
+  const Table table =
+      OutputsTable(TwoSteps({map_of_size(3, 3), map_of_size(2, 2),
+                             map_of_size(2, 3), map_of_size(2, 3)}));
   EXPECT_EQ(table.rows[1][4], "0 2");
   EXPECT_EQ(table.rows[1][5], "none");  // no gradient is negative
 }

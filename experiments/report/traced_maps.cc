@@ -21,8 +21,8 @@ LabelledMatrix MatrixOf(const TraceLabels& labels,
   const auto all = absl::MakeConstSpan(numbers);
   const auto size = static_cast<size_t>(queries * keys);
   for (int64_t head = 0; head < map.shape[1]; ++head) {
-    const auto of_head = all.subspan(static_cast<size_t>(head) * size, size);
-    matrix.heads.emplace_back(of_head.begin(), of_head.end());
+    const auto head_rows = all.subspan(static_cast<size_t>(head) * size, size);
+    matrix.heads.emplace_back(head_rows.begin(), head_rows.end());
   }
   if (map.over_memory) {
     for (const TraceLabels::Link& link : labels.gold) {

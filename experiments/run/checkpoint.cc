@@ -199,7 +199,7 @@ using Write = absl::FunctionRef<absl::Status(Sink)>;
 
 // Calls `write`, passes its bytes on to `sink`, and returns their number and
 // digest.
-absl::StatusOr<FileFacts> Count(Write write, Sink sink) {
+absl::StatusOr<FileFacts> WriteAndDescribe(Write write, Sink sink) {
   FileFacts facts;
   Sha256 sha256;
   REGARD_RETURN_IF_ERROR(write([&](absl::string_view bytes) {
@@ -222,7 +222,8 @@ absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
       return WriteSafetensors(snapshot.weights, content.weights_metadata, sink);
     };
     FileFacts& of_this = facts[SnapshotReference(snapshot.step)];
-    REGARD_ASSIGN_OR_RETURN(of_this, Count(write, [](absl::string_view) {
+    REGARD_ASSIGN_OR_RETURN(of_this,
+                            WriteAndDescribe(write, [](absl::string_view) {
                               return absl::OkStatus();
                             }));
     const std::string path = JoinPath(folder, SnapshotName(snapshot.step));
@@ -245,10 +246,10 @@ absl::Status WriteFolder(const std::string& path,
   const auto add = [&](const char* name, Write write) -> absl::Status {
     REGARD_ASSIGN_OR_RETURN(FileWriter writer,
                             FileWriter::Create(JoinPath(path, name), files));
-    REGARD_ASSIGN_OR_RETURN(facts[name],
-                            Count(write, [&](absl::string_view bytes) {
-                              return writer.Append(bytes);
-                            }));
+    REGARD_ASSIGN_OR_RETURN(
+        facts[name], WriteAndDescribe(write, [&](absl::string_view bytes) {
+          return writer.Append(bytes);
+        }));
     return writer.Finish();
   };
   REGARD_RETURN_IF_ERROR(add(kWeightsFile, [&](Sink sink) {

@@ -369,7 +369,7 @@ void NameLoss(const Plugins& plugins, Experiment& config,
 }
 
 // Validates the config that was read, and writes the resolved config.
-absl::Status Complete(const Plugins& plugins, LoadedConfig& loaded) {
+absl::Status ValidateAndResolve(const Plugins& plugins, LoadedConfig& loaded) {
   ConfigProblems problems;
   NameLoss(plugins, loaded.config, problems);
   ValidateExperiment(loaded.config, plugins, problems);
@@ -401,7 +401,7 @@ absl::StatusOr<LoadedConfig> LoadConfigWith(
   REGARD_RETURN_IF_ERROR(
       ReadOverFolder(plugins.scorers, &loaded.config, &loaded.origins));
   KeepTextVersion(source, &loaded.config);
-  REGARD_RETURN_IF_ERROR(Complete(plugins, loaded));
+  REGARD_RETURN_IF_ERROR(ValidateAndResolve(plugins, loaded));
   return loaded;
 }
 
@@ -418,7 +418,7 @@ absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run) {
   REGARD_RETURN_IF_ERROR(
       ApplyOverrides(overrides, &baseline->config, &baseline->origins));
   baseline->config.clear_baseline();
-  REGARD_RETURN_IF_ERROR(Complete(plugins, *baseline));
+  REGARD_RETURN_IF_ERROR(ValidateAndResolve(plugins, *baseline));
   run.baseline = std::move(baseline);
   return absl::OkStatus();
 }

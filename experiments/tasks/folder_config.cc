@@ -41,7 +41,7 @@ absl::Status ReadOverFolder(const AttentionRegistry& scorers,
       ReadPretrainedFolder(path, scorers);
   const absl::StatusOr<std::string> under =
       folder.ok()
-          ? folder->Beginning(Chosen(config->data()), Chosen(config->model()))
+          ? folder->BaseConfig(Chosen(config->data()), Chosen(config->model()))
           : folder.status();
   if (IsMachineFailure(under.status())) return under.status();
   if (!under.ok()) {

@@ -39,8 +39,8 @@ struct TaskInfo : OptionInfo<TaskContext> {
   bool searches;  // whether it reads Experiment.search
   std::vector<MetricInfo> metrics;
   void (*validate_parts)(const TaskContext& context, ConfigProblems& problems);
-  // Calls Keep() of the task. Null if the task does not declare it. Creates
-  // empty data if `data` is empty.
+  // Calls RestoreData() of the task. Null if the task does not declare it.
+  // Creates empty data if `data` is empty.
   absl::Status (*keep)(const TaskContext& context, const AnyDataSource& source,
                        const KeptFiles& files, std::any& data);
   OptionFactory<Task, std::any, const TaskContext&> create;
@@ -55,11 +55,12 @@ struct TaskInfo : OptionInfo<TaskContext> {
     metrics = Plugin::Metrics();
     validate_parts = &Plugin::ValidateParts;
     keep = nullptr;
-    if constexpr (requires { &Plugin::Keep; }) {
+    if constexpr (requires { &Plugin::RestoreData; }) {
       keep = [](const TaskContext& context, const AnyDataSource& source,
                 const KeptFiles& files, std::any& any) {
         if (!any.has_value()) any = Data();
-        return Plugin::Keep(context, source, files, std::any_cast<Data>(&any));
+        return Plugin::RestoreData(context, source, files,
+                                   std::any_cast<Data>(&any));
       };
     }
   }

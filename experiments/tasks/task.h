@@ -72,13 +72,13 @@ class Task {
   // A task may also declare the following function, if Files() contains all
   // that its model needs from the training data:
   //
-  //   static absl::Status Keep(const TaskContext&, const AnyDataSource&,
+  //   static absl::Status RestoreData(const TaskContext&, const AnyDataSource&,
   //                            const KeptFiles&, Data*);
   //
-  // Keep() puts the stored files into the data, so that a trained model makes
-  // predictions even if its data are missing. The data may be empty, or differ
-  // from the training data. Error messages can be printed as they are. Returns
-  // NotFound if the task needs the data themselves.
+  // RestoreData() puts the stored files into the data, so that a trained model
+  // makes predictions even if its data are missing. The data may be empty, or
+  // differ from the training data. Error messages can be printed as they are.
+  // Returns NotFound if the task needs the data themselves.
 
   // `metrics` lists every metric that the model reports, including terms of the
   // loss. `digests` is the SHA-256 of each data file, by the config field that

@@ -220,7 +220,7 @@ void RandomFields::Fill(Message* message) {
     const FieldDescriptor* field = type.field(i);
     if (!IsDrawn(*field) || field->real_containing_oneof() != nullptr) continue;
     if (field->is_repeated()) {
-      for (int64_t left = Count(); left > 0; --left) {
+      for (int64_t left = DrawCount(); left > 0; --left) {
         Fill(message->GetReflection()->AddMessage(message, field));
       }
     } else if (IsAlwaysGiven(*field) || IsPresent()) {

@@ -39,7 +39,7 @@ class RandomFields {
  private:
   bool IsPresent() { return rarity_ == 0 ? Below(3) > 0 : Below(rarity_) == 0; }
   // Returns a random number of elements for a repeated field.
-  int64_t Count() {
+  int64_t DrawCount() {
     if (rarity_ == 0) return Below(3);
     return IsPresent() ? 1 + Below(2) : 0;
   }

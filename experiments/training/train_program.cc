@@ -189,7 +189,7 @@ absl::StatusOr<LoadedConfig> ReadGivenConfig(const Arguments& arguments,
 }
 
 // The user's input after all checks have passed.
-struct Given {
+struct CheckedInputs {
   RunFolderOptions options = {};
   // Only set on rank 0, and only if the folder existed.
   std::optional<RunFolder> folder = std::nullopt;
@@ -200,53 +200,53 @@ struct Given {
 
 // Checks the input on all ranks. First opens the run folder if it exists,
 // because it contains the config of a resumed run, or is not allowed.
-absl::StatusOr<Given> Examine(const Arguments& arguments,
-                              const Plugins& plugins,
-                              absl::string_view default_config) {
+absl::StatusOr<CheckedInputs> CheckInputs(const Arguments& arguments,
+                                          const Plugins& plugins,
+                                          absl::string_view default_config) {
   Ranks* const ranks = arguments.trainer.ranks;
-  Given given;
-  given.options.path = ResolveUserPath(arguments.run);
-  given.options.resume = arguments.resume;
+  CheckedInputs checked;
+  checked.options.path = ResolveUserPath(arguments.run);
+  checked.options.resume = arguments.resume;
   if (Leads(ranks) && !arguments.check && !arguments.run.empty() &&
-      PathExists(given.options.path)) {
-    REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(given.options));
-    given.folder.emplace(std::move(opened));
+      PathExists(checked.options.path)) {
+    REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(checked.options));
+    checked.folder.emplace(std::move(opened));
   }
-  const FoundFolder found = TellFolder(given.folder, ranks);
+  const FoundFolder found = TellFolder(checked.folder, ranks);
   absl::StatusOr<LoadedConfig> loaded =
       ReadGivenConfig(arguments, plugins, default_config, found);
   REGARD_RETURN_IF_ERROR(AgreeOn(ranks, loaded.status()));
-  given.loaded = *std::move(loaded);
+  checked.loaded = *std::move(loaded);
   REGARD_ASSIGN_OR_RETURN(
-      given.fitting,
-      BuildFittingTask(given.loaded, found.RunPath(), plugins, ranks));
+      checked.fitting,
+      BuildFittingTask(checked.loaded, found.RunPath(), plugins, ranks));
   // Checks the baseline now, because it is only trained after the run.
-  if (!found.begun && given.loaded.baseline != nullptr) {
-    const Experiment& run = given.loaded.config;
+  if (!found.begun && checked.loaded.baseline != nullptr) {
+    const Experiment& run = checked.loaded.config;
     if (run.baseline().name().empty() || run.baseline().name() == run.name()) {
       ConfigProblems problems;
       problems.Add("baseline.name",
                    "must not be empty or equal to `name`, because reports show "
                    "both names");
-      return LocateProblems(problems, given.loaded.origins);
+      return LocateProblems(problems, checked.loaded.origins);
     }
     absl::StatusOr<FittingTask> baseline =
-        BuildFittingTask(*given.loaded.baseline, "", plugins, ranks);
-    REGARD_RETURN_IF_ERROR(BaselineError(given.loaded, baseline.status()));
-    if (arguments.check) given.baseline = *std::move(baseline);
+        BuildFittingTask(*checked.loaded.baseline, "", plugins, ranks);
+    REGARD_RETURN_IF_ERROR(BaselineError(checked.loaded, baseline.status()));
+    if (arguments.check) checked.baseline = *std::move(baseline);
   }
-  return given;
+  return checked;
 }
 
 // Prints the notes, then the resolved config or a summary of the checks.
-void PrintCheck(const Given& given, bool print_config) {
-  for (const std::string& note : given.fitting.notes) {
+void PrintCheck(const CheckedInputs& checked, bool print_config) {
+  for (const std::string& note : checked.fitting.notes) {
     std::fprintf(stderr, "note: %s\n", PrintableText(note).c_str());
   }
-  const std::string text = print_config
-                               ? given.loaded.resolved
-                               : CheckReport(given.loaded, *given.fitting.task,
-                                             given.baseline.task.get());
+  const std::string text =
+      print_config ? checked.loaded.resolved
+                   : CheckReport(checked.loaded, *checked.fitting.task,
+                                 checked.baseline.task.get());
   std::fputs(text.c_str(), stdout);
 }
 
@@ -254,16 +254,16 @@ void PrintCheck(const Given& given, bool print_config) {
 // config leaves no folder behind.
 absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const Arguments& arguments,
                                                      const Plugins& plugins,
-                                                     Given given) {
-  if (!given.folder.has_value()) {
-    given.options.name = given.loaded.config.name();
-    given.options.now = absl::Now();
-    REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(given.options));
-    given.folder.emplace(std::move(opened));
+                                                     CheckedInputs checked) {
+  if (!checked.folder.has_value()) {
+    checked.options.name = checked.loaded.config.name();
+    checked.options.now = absl::Now();
+    REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(checked.options));
+    checked.folder.emplace(std::move(opened));
   }
-  auto run = std::make_unique<TrainingRun>(std::move(given.loaded),
-                                           *std::move(given.folder),
-                                           std::move(given.fitting));
+  auto run = std::make_unique<TrainingRun>(std::move(checked.loaded),
+                                           *std::move(checked.folder),
+                                           std::move(checked.fitting));
   REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume, arguments.checkpoints,
                                       arguments.provenance, plugins));
   const absl::Status linked = RecordLatestRun(run->folder().path());
@@ -401,23 +401,23 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
                      " ranks: the number of ranks must be a power of two and "
                      "at most num_shards of the config"));
   }
-  REGARD_ASSIGN_OR_RETURN(Given given,
-                          Examine(arguments, plugins, default_config));
+  REGARD_ASSIGN_OR_RETURN(CheckedInputs checked,
+                          CheckInputs(arguments, plugins, default_config));
   if (arguments.check) {
-    if (Leads(ranks)) PrintCheck(given, arguments.print);
+    if (Leads(ranks)) PrintCheck(checked, arguments.print);
     return FinishOutput();
   }
   const TrainerOptions options =
-      OptionsOf(arguments, given.loaded.config.num_shards());
+      OptionsOf(arguments, checked.loaded.config.num_shards());
   struct sigaction action = {};
   action.sa_handler = &RememberSignal;
   if (!Leads(ranks)) {
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
-    return Follow(given.loaded, *given.fitting.task, options, plugins);
+    return Follow(checked.loaded, *checked.fitting.task, options, plugins);
   }
   REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run,
-                          Prepare(arguments, plugins, std::move(given)));
+                          Prepare(arguments, plugins, std::move(checked)));
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   return TrainAndReport(*run, options, arguments.provenance, plugins,

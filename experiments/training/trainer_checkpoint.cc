@@ -121,7 +121,7 @@ absl::Status Trainer::Save() {
   // whole slabs, of which each rank has only a part
   std::list<Slab<float>> wholes;
   for (const auto& slab : optimizer_->state()) {
-    add(reducer_.WholeOnFirst(slab.values, &wholes.emplace_back()),
+    add(reducer_.GatherToRankZero(slab.values, &wholes.emplace_back()),
         StatePrefix(slab));
   }
   // Saves the state that only further steps need. After the end, there are
@@ -160,7 +160,7 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
     Slab<float> whole(slab.values.size());
     REGARD_RETURN_IF_ERROR(
         ReadSlab(reader, StatePrefix(slab), model_.parameters(), whole.span()));
-    reducer_.KeepOwn(whole, &slab.values);
+    reducer_.CopyOwnChunks(whole, &slab.values);
   }
   REGARD_ASSIGN_OR_RETURN(TrainerState state, ReadState(checkpoint));
   if (state.step() != checkpoint.step ||

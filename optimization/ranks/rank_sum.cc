@@ -41,7 +41,7 @@ RankSum<T>::RankSum(const ParameterStore<T>& store, const SlabChunks& chunks,
 }
 
 template <typename T>
-ChunkRange RankSum<T>::Given(size_t level) const {
+ChunkRange RankSum<T>::PartnerChunks(size_t level) const {
   const ChunkRange held = held_[level];
   const ChunkRange kept = held_[level + 1];
   return IsLeft(level) ? ChunkRange{kept.end, held.end}
@@ -51,7 +51,7 @@ ChunkRange RankSum<T>::Given(size_t level) const {
 // Recursive doubling in one direction: of two partners, only the rank with the
 // larger number sends.
 template <typename T>
-void RankSum<T>::GatherOnFirst(absl::Span<T> slab) {
+void RankSum<T>::GatherToRankZero(absl::Span<T> slab) {
   for (size_t level = held_.size() - 1; level-- > 0;) {
     if (!IsLeft(level)) {
       ranks_.Exchange(Partner(level),
@@ -59,7 +59,7 @@ void RankSum<T>::GatherOnFirst(absl::Span<T> slab) {
       return;
     }
     ranks_.Exchange(Partner(level), {},
-                    Bytes(SlabChunks::PartOf(slab, Given(level))));
+                    Bytes(SlabChunks::PartOf(slab, PartnerChunks(level))));
   }
 }
 
@@ -68,7 +68,7 @@ void RankSum<T>::Add(GradientSlab<T>& slab) {
   marks_.resize(slab.marks().size());
   for (size_t level = 0; level + 1 < held_.size(); ++level) {
     const ChunkRange kept = held_[level + 1];
-    const ChunkRange given = Given(level);
+    const ChunkRange given = PartnerChunks(level);
     ranks_.Exchange(Partner(level), slab.marks(), absl::MakeSpan(marks_));
     const int64_t most = std::max(kept.size(), given.size());
     for (int64_t done = 0; done < most; done += kPieceChunks) {

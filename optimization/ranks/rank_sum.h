@@ -51,12 +51,12 @@ class RankSum {
       ranks_.Exchange(
           Partner(level),
           Bytes(SlabChunks::PartOf(values, held_[level + 1], width)),
-          Bytes(SlabChunks::PartOf(values, Given(level), width)));
+          Bytes(SlabChunks::PartOf(values, PartnerChunks(level), width)));
     }
   }
 
   // Gathers the whole slab on rank 0. Other ranks receive only some chunks.
-  void GatherOnFirst(absl::Span<T> slab);
+  void GatherToRankZero(absl::Span<T> slab);
 
  private:
   int Partner(size_t level) const { return ranks_.rank() ^ (1 << level); }
@@ -68,7 +68,7 @@ class RankSum {
   // Whether this rank has the left child of its node on a level.
   bool IsLeft(size_t level) const { return Partner(level) > ranks_.rank(); }
   // Returns the half of held_[level] that the partner keeps.
-  ChunkRange Given(size_t level) const;
+  ChunkRange PartnerChunks(size_t level) const;
   void AddPiece(bool left, ChunkRange piece, GradientSlab<T>& slab);
 
   const ParameterStore<T>& store_;

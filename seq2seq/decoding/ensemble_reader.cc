@@ -58,9 +58,9 @@ Var<float> EnsembleReader::Join(absl::Span<const int32_t> ids,
   return MeanOf([&](size_t m) { return readers_[m]->Join(ids, sources); });
 }
 
-void EnsembleReader::Keep(absl::Span<const int32_t> rows,
-                          int64_t rows_per_source) {
-  for (const auto& reader : readers_) reader->Keep(rows, rows_per_source);
+void EnsembleReader::SelectRows(absl::Span<const int32_t> rows,
+                                int64_t rows_per_source) {
+  for (const auto& reader : readers_) reader->SelectRows(rows, rows_per_source);
 }
 
 }  // namespace regard

@@ -19,10 +19,11 @@ namespace regard {
 // Reads ids with all members of an ensemble.
 //
 // A step is Begin() or Advance(), then Join() if sources are added, then
-// Keep(). Begin(), Advance() and Join() return one row of scores for each row
-// that was read. If there is one member, the scores are its logits. Otherwise,
-// they are log-probabilities, averaged over the members (see ensemble_mean).
-// The caller may overwrite the scores, which are valid until Keep().
+// SelectRows(). Begin(), Advance() and Join() return one row of scores for each
+// row that was read. If there is one member, the scores are its logits.
+// Otherwise, they are log-probabilities, averaged over the members (see
+// ensemble_mean). The caller may overwrite the scores, which are valid until
+// SelectRows().
 class EnsembleReader {
  public:
   // `members` share a vocabulary and must outlive this object. The first member
@@ -39,8 +40,8 @@ class EnsembleReader {
   Var<float> Advance(absl::Span<const int32_t> ids);
   // Calls IncrementalDecoder::Join() of each member.
   Var<float> Join(absl::Span<const int32_t> ids, int64_t sources);
-  // Calls IncrementalDecoder::Keep() of each member.
-  void Keep(absl::Span<const int32_t> rows, int64_t rows_per_source);
+  // Calls IncrementalDecoder::SelectRows() of each member.
+  void SelectRows(absl::Span<const int32_t> rows, int64_t rows_per_source);
 
   // These functions return the values of the first member; see
   // IncrementalDecoder.

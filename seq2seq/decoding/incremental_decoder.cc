@@ -73,8 +73,8 @@ void IncrementalDecoder::OnValue(const std::string& /*site*/,
   CopyHead(shape, weights.data(), decoder_.alignment().head, alignment_.data());
 }
 
-void IncrementalDecoder::Keep(absl::Span<const int32_t> rows,
-                              int64_t rows_per_source) {
+void IncrementalDecoder::SelectRows(absl::Span<const int32_t> rows,
+                                    int64_t rows_per_source) {
   if (!rows.empty()) cache_->Gather(*state_, rows, rows_per_source);
   forward_.tape().Rewind(mark_);
 }

@@ -44,7 +44,7 @@ class IncrementalDecoder : private Hook<float> {
   Var<float> Join(absl::Span<const int32_t> ids, int64_t sources);
 
   // Ends a step: row i of the next step continues row rows[i].
-  void Keep(absl::Span<const int32_t> rows, int64_t rows_per_source);
+  void SelectRows(absl::Span<const int32_t> rows, int64_t rows_per_source);
 
   // The number of ids that each row has read.
   int64_t position() const { return state_->position(); }

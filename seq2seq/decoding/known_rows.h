@@ -30,7 +30,7 @@ class KnownRows {
   // cached. The row of an id must not depend on the other ids.
   template <typename F>
   Var<T> Get(Tape<T>& tape, absl::Span<const int32_t> ids, F compute) {
-    Learn(ids, compute);
+    ComputeMissing(ids, compute);
     const Var<T> out =
         tape.Constant({static_cast<int64_t>(ids.size()), width_});
     T* to = out.data();
@@ -42,7 +42,7 @@ class KnownRows {
 
  private:
   template <typename F>
-  void Learn(absl::Span<const int32_t> ids, F compute) {
+  void ComputeMissing(absl::Span<const int32_t> ids, F compute) {
     auto* const unknown = arena_.New<int32_t>(static_cast<int64_t>(ids.size()));
     int64_t count = 0;
     // Marks an id that is already in `unknown`.

@@ -278,7 +278,7 @@ std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
       live_.pop_back();
     }
     LayOutRows();
-    reader_.Keep(trace_.last().rows, width_);
+    reader_.SelectRows(trace_.last().rows, width_);
   }
   return results;
 }

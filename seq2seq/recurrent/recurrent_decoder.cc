@@ -200,7 +200,7 @@ Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
   inputs.score.previous_weights = by_source(state[kPreviousWeights]);
   inputs.score.cumulative_weights = by_source(state[kCumulativeWeights]);
   inputs.values = state[kValues];
-  inputs.fused_score = successive;
+  inputs.context_only = successive;
   Attended<T> attended = attention_->Attend(forward, inputs);
   attended.context =
       attended.context.Reshape(query.shape().With(-1, context_width_));

@@ -117,7 +117,7 @@ class AttentionWork : public TimedWork {
     inputs.score.keys = layer_.Prepare(forward, {.keys = input(1)});
     inputs.score.mask.causal = true;
     inputs.values = input(2);
-    inputs.fused_score = true;
+    inputs.context_only = true;
     sequence.context = layer_.Attend(forward, inputs).context;
     if (!backward_) return;
     sequence.tape.Backward(

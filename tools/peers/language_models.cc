@@ -109,8 +109,8 @@ std::unique_ptr<Model<float>> MakeTextModel(const WorkOptions& options) {
   text.dev = Alphabet(options);
   ModelOptions training;
   training.seed = kSeed;
-  return std::make_unique<TextModel>(ModelOf(options), BuiltInScorers(), text,
-                                     training);
+  return std::make_unique<TrainableLanguageModel>(
+      ModelOf(options), BuiltInScorers(), text, training);
 }
 
 std::unique_ptr<TimedWork> MakeGenerationWork(const WorkOptions& options) {

@@ -86,8 +86,9 @@ class CaptionsTask : public Task {
     }
   }
 
-  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
-                           const KeptFiles& kept, Data* data) {
+  static absl::Status RestoreData(const TaskContext& context,
+                                  const AnyDataSource&, const KeptFiles& kept,
+                                  Data* data) {
     const CaptionsConfig& config = context.config.data().captions();
     CaptionSplits& splits = data->splits;
     splits.lengths = TargetLengths::FromNumbers(kept.numbers);
@@ -185,9 +186,11 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
   std::vector<double>& shares = map.heads.emplace_back();
   std::vector<Picture> pictures;
   for (size_t i = prompt.size(); i < all.size(); ++i) {
-    const auto of_word = absl::MakeConstSpan(looks).subspan(i * tokens, tokens);
-    Picture picture = PictureOf(ImageOf(set.images, image, encoder),
-                                {of_word.begin() + first_patch, of_word.end()});
+    const auto word_alignment =
+        absl::MakeConstSpan(looks).subspan(i * tokens, tokens);
+    Picture picture =
+        PictureOf(ImageOf(set.images, image, encoder),
+                  {word_alignment.begin() + first_patch, word_alignment.end()});
     picture.title = spelled.Name(all[i]);
     const int32_t quadrant = right && i < quadrants.size() ? quadrants[i] : -1;
     if (quadrant >= 0) {
@@ -198,7 +201,7 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
     }
     pictures.push_back(std::move(picture));
     map.rows.push_back(spelled.Name(all[i]));
-    for (const double share : model_.OnQuadrants(of_word)) {
+    for (const double share : model_.OnQuadrants(word_alignment)) {
       shares.push_back(share);
     }
   }

@@ -80,8 +80,9 @@ class ImageClassificationTask : public Task {
     ValidateVisionTransformer(options, context.scorers, problems);
   }
 
-  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
-                           const KeptFiles& kept, Data* data) {
+  static absl::Status RestoreData(const TaskContext& context,
+                                  const AnyDataSource&, const KeptFiles& kept,
+                                  Data* data) {
     // A model of image files only needs the stored format and classes. For all
     // other data, the model needs the data themselves.
     if (!context.config.data().has_images()) {

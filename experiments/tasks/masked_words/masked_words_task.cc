@@ -61,8 +61,9 @@ class MaskedWordsTask : public Task {
     ValidateMaskedWordModel(options, context.scorers, problems);
   }
 
-  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
-                           const KeptFiles& kept, Data* data) {
+  static absl::Status RestoreData(const TaskContext& context,
+                                  const AnyDataSource&, const KeptFiles& kept,
+                                  Data* data) {
     std::string& vocabulary = data->splits.vocabulary;
     REGARD_ASSIGN_OR_RETURN(vocabulary, kept.read(kVocabularyFile));
     return PiecesOf(vocabulary, JoinPath(kept.folder, kVocabularyFile),

@@ -48,7 +48,7 @@ constexpr double kFarthest = 1e15;
 class RegressionTask : public Task {
  public:
   using Options = NadarayaWatson;
-  using Data = NadarayaWatsonData;
+  using Data = RegressionData;
 
   static constexpr const char* kParts[] = {"attention"};
 
@@ -80,8 +80,8 @@ class RegressionTask : public Task {
                              problems);
   }
 
-  static absl::Status Keep(const TaskContext&, const AnyDataSource&,
-                           const KeptFiles& kept, Data* data) {
+  static absl::Status RestoreData(const TaskContext&, const AnyDataSource&,
+                                  const KeptFiles& kept, Data* data) {
     return UseKeptPoints(kept, data);
   }
 
@@ -108,7 +108,7 @@ class RegressionTask : public Task {
 
   std::map<std::string, std::string> Files() const override {
     const CurveSplits& points = model_.points();
-    NadarayaWatsonData data;
+    RegressionData data;
     data.training = {points.train.x, points.train.y, points.train.width};
     data.x_names = x_names_;
     data.y_name = y_name_;
@@ -357,11 +357,12 @@ class RegressionTask : public Task {
                      0, rows * static_cast<size_t>(shown.width)));
     std::vector<double>& heat = map.heads.emplace_back();
     for (size_t row = 0; row < rows; ++row) {
-      const auto of_row =
+      const auto row_weights =
           absl::MakeConstSpan(weights).subspan(row * columns, columns);
-      for (size_t i = 0; i < of_row.size(); i += group) {
-        const auto of_group = of_row.subspan(i, group);
-        heat.push_back(std::accumulate(of_group.begin(), of_group.end(), 0.0));
+      for (size_t i = 0; i < row_weights.size(); i += group) {
+        const auto group_weights = row_weights.subspan(i, group);
+        heat.push_back(
+            std::accumulate(group_weights.begin(), group_weights.end(), 0.0));
       }
     }
     return map;

@@ -26,7 +26,7 @@ constexpr char kAnotherModel[] =
     "the training points are part of a regression model, so other points "
     "make another model; use the original data, or train again";
 
-std::string JsonOf(const NadarayaWatsonData& data) {
+std::string JsonOf(const RegressionData& data) {
   nlohmann::ordered_json json = {{"columns", data.x_names},
                                  {"target", data.y_name}};
   // Means and standard deviations of the columns, with the target last.
@@ -55,12 +55,12 @@ std::vector<double> Numbers(const JsonObject& object, const std::string& key) {
   return numbers;
 }
 
-absl::StatusOr<NadarayaWatsonData> Parse(const std::string& text,
-                                         const std::string& path) {
+absl::StatusOr<RegressionData> Parse(const std::string& text,
+                                     const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file,
                           JsonFile::Parse(text, path, /*line=*/1, text.size()));
   const JsonObject json = file.root();
-  NadarayaWatsonData data;
+  RegressionData data;
   data.x_names = json.TextList("columns");
   data.y_name = json.Text("target");
   const size_t width = data.x_names.size();
@@ -91,14 +91,13 @@ absl::StatusOr<NadarayaWatsonData> Parse(const std::string& text,
   return data;
 }
 
-std::string ColumnsText(const NadarayaWatsonData& data) {
+std::string ColumnsText(const RegressionData& data) {
   return absl::StrCat(data.y_name, " from ", absl::StrJoin(data.x_names, ", "));
 }
 
 // Checks that the data have not changed, for a run whose folder contains no
 // points.
-absl::Status CheckUnchanged(const KeptFiles& kept,
-                            const NadarayaWatsonData& data) {
+absl::Status CheckUnchanged(const KeptFiles& kept, const RegressionData& data) {
   const absl::StatusOr<std::string> read = kept.read(kPointsDigestFile);
   if (!read.ok() && !absl::IsNotFound(read.status())) return read.status();
   const absl::StatusOr<Environment> before = ReadRunDigests(kept.folder);
@@ -127,7 +126,7 @@ absl::Status CheckUnchanged(const KeptFiles& kept,
 }  // namespace
 
 std::map<std::string, std::string> TrainingPointsFiles(
-    const NadarayaWatsonData& data) {
+    const RegressionData& data) {
   std::string text = JsonOf(data);
   if (text.size() > kMaxBytes) {
     return {{kPointsDigestFile, absl::StrCat(Sha256Hex(text), "\n")}};
@@ -135,14 +134,14 @@ std::map<std::string, std::string> TrainingPointsFiles(
   return {{kPointsFile, std::move(text)}};
 }
 
-absl::Status UseKeptPoints(const KeptFiles& kept, NadarayaWatsonData* data) {
+absl::Status UseKeptPoints(const KeptFiles& kept, RegressionData* data) {
   const absl::StatusOr<std::string> text = kept.read(kPointsFile);
   if (absl::IsNotFound(text.status())) {
     if (data->training.size() == 0) return absl::NotFoundError("");
     return CheckUnchanged(kept, *data);
   }
   REGARD_RETURN_IF_ERROR(text.status());
-  REGARD_ASSIGN_OR_RETURN(NadarayaWatsonData points,
+  REGARD_ASSIGN_OR_RETURN(RegressionData points,
                           Parse(*text, JoinPath(kept.folder, kPointsFile)));
   const bool same =
       points.x_names == data->x_names && points.y_name == data->y_name;

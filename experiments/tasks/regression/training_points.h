@@ -20,13 +20,13 @@ inline constexpr char kPointsDigestFile[] = "training_points.sha256";
 // Returns the files that store the training points of `data` with their names
 // and scales: the contents by file name.
 std::map<std::string, std::string> TrainingPointsFiles(
-    const NadarayaWatsonData& data);
+    const RegressionData& data);
 
 // Replaces the training points of `data`, which may be empty, by the points
 // that the run has stored. Returns an error if the columns differ, or if the
 // run has stored only a digest and the points differ from it. Returns NotFound
 // if the data must be read. Error messages can be printed as they are.
-absl::Status UseKeptPoints(const KeptFiles& kept, NadarayaWatsonData* data);
+absl::Status UseKeptPoints(const KeptFiles& kept, RegressionData* data);
 
 }  // namespace regard
 

@@ -26,8 +26,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-NadarayaWatsonData Data() {
-  NadarayaWatsonData data;
+RegressionData Data() {
+  RegressionData data;
   data.training = {.x = {0.1, 1e-300, 1.7e9 + 1, -3}, .y = {1.0 / 3, 2}};
   data.training.width = 2;
   data.dev = {.x = {5, 6}, .y = {7}, .width = 2};
@@ -49,14 +49,14 @@ KeptFiles Kept(const std::map<std::string, std::string>& files,
 
 TEST(TrainingPointsTest, AreReadAsTheyWereWritten) {
   for (const bool scaled : {false, true}) {
-    NadarayaWatsonData data = Data();
+    RegressionData data = Data();
     if (scaled) {
       data.x_scales = {{0.1, 0.3}, {-1, 2}};
       data.y_scale = {1e9, 1.0 / 3};
     }
     const auto files = TrainingPointsFiles(data);
     EXPECT_THAT(files, SizeIs(1));
-    NadarayaWatsonData read;
+    RegressionData read;
     ASSERT_THAT(UseKeptPoints(Kept(files), &read), IsOk());
     EXPECT_EQ(read.training.x, data.training.x);
     EXPECT_EQ(read.training.y, data.training.y);
@@ -70,7 +70,7 @@ TEST(TrainingPointsTest, AreReadAsTheyWereWritten) {
 
 TEST(TrainingPointsTest, TakeThePlaceOfOthers) {
   const auto files = TrainingPointsFiles(Data());
-  NadarayaWatsonData other = Data();
+  RegressionData other = Data();
   other.training.y = {0, 0};
   other.y_scale = {5, 6};
   ASSERT_THAT(UseKeptPoints(Kept(files), &other), IsOk());
@@ -85,10 +85,10 @@ TEST(TrainingPointsTest, TakeThePlaceOfOthers) {
 }
 
 TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
-  NadarayaWatsonData none;
+  RegressionData none;
   EXPECT_TRUE(absl::IsNotFound(UseKeptPoints(Kept({}), &none)));
   const std::string folder = ::testing::TempDir();
-  NadarayaWatsonData data = Data();
+  RegressionData data = Data();
   // Earlier versions stored the digest of the data file, but no points.
   Environment environment = BuildEnvironment();
   environment.data["data.path"] = std::string(64, 'a');
@@ -109,7 +109,7 @@ TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
   const auto changed =
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("error: data: the training points have changed"));
-  NadarayaWatsonData others = data;
+  RegressionData others = data;
   others.training.x[0] = 0;
   data.training.x.resize(size_t{2} << 22, 0.1234567890123);
   data.training.y.resize(size_t{1} << 22, 0.1234567890123);
@@ -127,7 +127,7 @@ TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
 
 TEST(TrainingPointsTest, SayWhatIsWrongWithTheFile) {
   const auto error = [](const std::string& text) {
-    NadarayaWatsonData data;
+    RegressionData data;
     return std::string(
         UseKeptPoints(Kept({{kPointsFile, text}}), &data).message());
   };

@@ -76,8 +76,9 @@ class LanguageModelTask : public Task {
     ValidateLanguageModel(options, context.scorers, problems);
   }
 
-  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
-                           const KeptFiles& kept, Data* data);
+  static absl::Status RestoreData(const TaskContext& context,
+                                  const AnyDataSource&, const KeptFiles& kept,
+                                  Data* data);
 
   LanguageModelTask(const Options& options, Data data,
                     const TaskContext& context)
@@ -141,12 +142,12 @@ class LanguageModelTask : public Task {
   const uint64_t seed_;
   const double entropy_;  // nats per character; 0 if unknown
   const TokenizedConfig tokenized_;
-  TextModel model_;
+  TrainableLanguageModel model_;
 };
 
-absl::Status LanguageModelTask::Keep(const TaskContext& context,
-                                     const AnyDataSource&,
-                                     const KeptFiles& kept, Data* data) {
+absl::Status LanguageModelTask::RestoreData(const TaskContext& context,
+                                            const AnyDataSource&,
+                                            const KeptFiles& kept, Data* data) {
   TextSplits& splits = data->splits;
   const LanguageModelConfig& config = context.config.model().language_model();
   const char* const file = VocabularyFile(config);

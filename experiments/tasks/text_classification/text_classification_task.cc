@@ -59,7 +59,7 @@ std::string AllText(const std::vector<LabelledText>& texts) {
 
 // The run of model.bert from which training begins, if any, and the tokenizer
 // options of that run. Without a run, the options come from the config.
-struct Beginning {
+struct InitialBert {
   std::optional<TrainedRun> run;
   MaskedWordsConfig tokens;
   std::string digest;               // SHA-256 of the weights of the run
@@ -70,7 +70,7 @@ struct Beginning {
 };
 
 // Opens a run of model.bert. Error messages can be printed as they are.
-absl::Status Open(const std::string& path, Beginning* beginning) {
+absl::Status Open(const std::string& path, InitialBert* initial) {
   REGARD_ASSIGN_OR_RETURN(TrainedRun run, OpenTrainedRun(path));
   if (!run.config.model().has_bert()) {
     return absl::InvalidArgumentError(
@@ -79,9 +79,9 @@ absl::Status Open(const std::string& path, Beginning* beginning) {
   REGARD_RETURN_IF_ERROR(run.ReadText(kVocabularyFile).status());
   REGARD_ASSIGN_OR_RETURN(const FileReader weights,
                           FileReader::Open(run.weights));
-  REGARD_ASSIGN_OR_RETURN(beginning->digest, Sha256OfFile(weights));
-  beginning->tokens = run.config.model().bert().masked_words();
-  beginning->run = std::move(run);
+  REGARD_ASSIGN_OR_RETURN(initial->digest, Sha256OfFile(weights));
+  initial->tokens = run.config.model().bert().masked_words();
+  initial->run = std::move(run);
   return absl::OkStatus();
 }
 
@@ -89,11 +89,11 @@ absl::Status Open(const std::string& path, Beginning* beginning) {
 // of the published models filled in. Omits the pooler, dropout, activation
 // checkpointing and initial values. Keeps only `lower_case` of the tokenizer
 // options.
-BertConfig Essence(const BertConfig& config) {
-  BertConfig essence = config;
-  essence.clear_pooler();
-  essence.clear_masked_words();
-  TransformerConfig& transformer = *essence.mutable_transformer();
+BertConfig WithoutIrrelevantFields(const BertConfig& config) {
+  BertConfig relevant = config;
+  relevant.clear_pooler();
+  relevant.clear_masked_words();
+  TransformerConfig& transformer = *relevant.mutable_transformer();
   transformer = BertTransformer(config);
   transformer.clear_dropout();
   transformer.clear_embedding_dropout();
@@ -102,16 +102,17 @@ BertConfig Essence(const BertConfig& config) {
   transformer.clear_initialization();
   transformer.mutable_attention()->mutable_attention()->clear_dropout();
   transformer.mutable_feed_forward()->clear_dropout();
-  essence.mutable_masked_words()->set_lower_case(
+  relevant.mutable_masked_words()->set_lower_case(
       config.masked_words().lower_case());
-  return essence;
+  return relevant;
 }
 
 // Returns the differences that matter to the weights, or "" if there are none.
 std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
   std::vector<std::string> differences;
-  for (const auto& [path, before, after] : DiffResolvedFields(
-           ResolvedFields(Essence(there)), ResolvedFields(Essence(here)))) {
+  for (const auto& [path, before, after] :
+       DiffResolvedFields(ResolvedFields(WithoutIrrelevantFields(there)),
+                          ResolvedFields(WithoutIrrelevantFields(here)))) {
     differences.push_back(absl::StrCat(path, ": ", before, " -> ", after));
   }
   return absl::StrJoin(differences, "; ");
@@ -119,50 +120,49 @@ std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
 
 // Returns the start of a training. `kept` is the text in kTokensFile that a
 // trained model has stored. If it is empty, reads the other run.
-Beginning BeginningOf(const TextClassifierConfig& config,
-                      const std::string& kept) {
-  Beginning beginning;
-  beginning.tokens = config.bert().masked_words();
-  if (config.pretrained().empty()) return beginning;
+InitialBert InitialBertOf(const TextClassifierConfig& config,
+                          const std::string& kept) {
+  InitialBert initial;
+  initial.tokens = config.bert().masked_words();
+  if (config.pretrained().empty()) return initial;
   if (!kept.empty()) {
-    if (!TextFormat::ParseFromString(kept, &beginning.tokens)) {
-      beginning.problem =
-          absl::StrCat("the run's ", kTokensFile, " is invalid");
+    if (!TextFormat::ParseFromString(kept, &initial.tokens)) {
+      initial.problem = absl::StrCat("the run's ", kTokensFile, " is invalid");
     }
-    return beginning;
+    return initial;
   }
-  if (const absl::Status opened = Open(config.pretrained(), &beginning);
+  if (const absl::Status opened = Open(config.pretrained(), &initial);
       !opened.ok()) {
-    beginning.problem =
+    initial.problem =
         std::string(absl::StripPrefix(opened.message(), "error: "));
   } else if (!config.bert().masked_words().vocabulary().empty()) {
-    beginning.path = "bert.masked_words.vocabulary";
-    beginning.problem =
+    initial.path = "bert.masked_words.vocabulary";
+    initial.problem =
         "must be left out: the run in `pretrained` has a vocabulary";
   } else if (const std::string differences =
-                 DifferencesOf(beginning.bert(), config.bert());
+                 DifferencesOf(initial.bert(), config.bert());
              !differences.empty()) {
-    beginning.path = "bert";
-    beginning.problem = absl::StrCat(
+    initial.path = "bert";
+    initial.problem = absl::StrCat(
         "must match the run that `pretrained` names; differences (there -> "
         "here): ",
         differences);
   }
-  return beginning;
+  return initial;
 }
 
 // Returns the stored vocabulary if there is one. Otherwise returns the
 // vocabulary of the run from which training begins, or of the config.
-TokenVocabulary VocabularyOf(const Beginning& beginning,
+TokenVocabulary VocabularyOf(const InitialBert& initial,
                              const LabelledSplits& data) {
-  const MaskedWordsConfig& tokens = beginning.tokens;
+  const MaskedWordsConfig& tokens = initial.tokens;
   if (!data.vocabulary.empty()) {
     return {
         WordPiece::FromText(data.vocabulary, "", TokenOptions(tokens)).value()};
   }
   return ReadTokenVocabulary(
-      beginning.run.has_value() ? JoinPath(beginning.run->path, kVocabularyFile)
-                                : tokens.vocabulary(),
+      initial.run.has_value() ? JoinPath(initial.run->path, kVocabularyFile)
+                              : tokens.vocabulary(),
       AllText(data.train), TokenOptions(tokens), tokens.min_frequency());
 }
 
@@ -206,8 +206,9 @@ class TextClassificationTask : public Task {
     ValidateTextClassifier(options, context.scorers, problems);
   }
 
-  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
-                           const KeptFiles& kept, Data* data) {
+  static absl::Status RestoreData(const TaskContext& context,
+                                  const AnyDataSource&, const KeptFiles& kept,
+                                  Data* data) {
     const Options& options = context.config.model().text_classifier();
     LabelledSplits& splits = data->splits;
     // Earlier versions did not store this file, so the other run must exist.
@@ -217,17 +218,17 @@ class TextClassificationTask : public Task {
     } else if (!absl::IsNotFound(tokens.status())) {
       return tokens.status();
     }
-    const Beginning beginning = BeginningOf(options, splits.tokens);
-    if (!beginning.problem.empty()) {
+    const InitialBert initial = InitialBertOf(options, splits.tokens);
+    if (!initial.problem.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("error: model.text_classifier.", beginning.path, ": ",
-                       beginning.problem));
+          absl::StrCat("error: model.text_classifier.", initial.path, ": ",
+                       initial.problem));
     }
     REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(kVocabularyFile));
     REGARD_RETURN_IF_ERROR(
         WordPiece::FromText(splits.vocabulary,
                             JoinPath(kept.folder, kVocabularyFile),
-                            TokenOptions(beginning.tokens))
+                            TokenOptions(initial.tokens))
             .status());
     const absl::StatusOr<std::string> labels = kept.read(kLabelsFile);
     // Earlier versions did not store the labels.
@@ -242,16 +243,16 @@ class TextClassificationTask : public Task {
   TextClassificationTask(const Options& options, Data data,
                          const TaskContext& context)
       : Task(Metrics(), std::move(data.digests), std::move(data.notes)),
-        beginning_(BeginningOf(options, data.splits.tokens)),
-        vocabulary_(VocabularyOf(beginning_, data.splits)),
+        initial_(InitialBertOf(options, data.splits.tokens)),
+        vocabulary_(VocabularyOf(initial_, data.splits)),
         model_(options, context.scorers, vocabulary_.pieces,
                std::move(data.splits),
                {.loss = LossOptionsOf(context.config.loss()),
                 .seed = context.config.seed()}) {
-    const bool begins = beginning_.run.has_value();
-    if (!vocabulary_.problem.empty() && beginning_.problem.empty()) {
-      beginning_.path = begins ? "pretrained" : "bert.masked_words.vocabulary";
-      beginning_.problem = vocabulary_.problem;
+    const bool begins = initial_.run.has_value();
+    if (!vocabulary_.problem.empty() && initial_.problem.empty()) {
+      initial_.path = begins ? "pretrained" : "bert.masked_words.vocabulary";
+      initial_.problem = vocabulary_.problem;
     }
     if (!begins) {
       if (!vocabulary_.digest.empty()) {
@@ -260,10 +261,10 @@ class TextClassificationTask : public Task {
       }
       return;
     }
-    AddDigest("model.text_classifier.pretrained", beginning_.digest);
-    if (!beginning_.problem.empty()) return;
-    beginning_.problem = std::string(
-        LoadPretrained(beginning_.run->weights, model_.parameters()).message());
+    AddDigest("model.text_classifier.pretrained", initial_.digest);
+    if (!initial_.problem.empty()) return;
+    initial_.problem = std::string(
+        LoadPretrained(initial_.run->weights, model_.parameters()).message());
   }
 
   Model<float>& model() override { return model_; }
@@ -274,8 +275,8 @@ class TextClassificationTask : public Task {
 
   void ValidateData(ConfigProblems& problems) const override {
     const ConfigProblems::Scope scope(problems, "model.text_classifier");
-    if (!beginning_.problem.empty()) {
-      problems.Add(beginning_.path, beginning_.problem);
+    if (!initial_.problem.empty()) {
+      problems.Add(initial_.path, initial_.problem);
     }
     model_.ValidateData(problems);
   }
@@ -312,9 +313,9 @@ class TextClassificationTask : public Task {
         {kVocabularyFile, model_.pieces().ToText()},
         {kLabelsFile,
          absl::StrCat(absl::StrJoin(model_.data().labels, "\n"), "\n")}};
-    if (beginning_.run.has_value()) {
+    if (initial_.run.has_value()) {
       std::string tokens;
-      TextFormat::PrintToString(beginning_.tokens, &tokens);
+      TextFormat::PrintToString(initial_.tokens, &tokens);
       files[kTokensFile] =
           absl::StrCat("# proto-message: regard.MaskedWordsConfig\n", tokens);
     }
@@ -322,16 +323,16 @@ class TextClassificationTask : public Task {
   }
   std::vector<std::string> Notes() const override {
     std::vector<std::string> notes = Task::Notes();
-    if (beginning_.run.has_value()) {
-      notes.insert(notes.end(), beginning_.run->notes.begin(),
-                   beginning_.run->notes.end());
+    if (initial_.run.has_value()) {
+      notes.insert(notes.end(), initial_.run->notes.begin(),
+                   initial_.run->notes.end());
     }
     if (!model_.names().note().empty()) notes.push_back(model_.names().note());
     return notes;
   }
 
  private:
-  Beginning beginning_;
+  InitialBert initial_;
   const TokenVocabulary vocabulary_;
   TextClassifier model_;
 };

@@ -62,8 +62,9 @@ class TextEmbeddingTask : public Task {
     ValidateTextEmbedder(options, context.scorers, problems);
   }
 
-  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
-                           const KeptFiles& kept, Data* data) {
+  static absl::Status RestoreData(const TaskContext& context,
+                                  const AnyDataSource&, const KeptFiles& kept,
+                                  Data* data) {
     std::string& vocabulary = data->splits.vocabulary;
     REGARD_ASSIGN_OR_RETURN(vocabulary, kept.read(kVocabularyFile));
     return WordPiece::FromText(
@@ -134,7 +135,7 @@ class TextEmbeddingTask : public Task {
  private:
   const bool smooths_labels_;
   const TokenVocabulary vocabulary_;
-  TextEmbedder model_;
+  SentenceEmbeddingModel model_;
 };
 
 }  // namespace

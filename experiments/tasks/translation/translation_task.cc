@@ -87,9 +87,9 @@ class TranslationTask : public Task {
   static void Validate(const auto&, const TaskContext&, ConfigProblems&) {}
   static void ValidateParts(const TaskContext& context,
                             ConfigProblems& problems);
-  static absl::Status Keep(const TaskContext& context,
-                           const AnyDataSource& source, const KeptFiles& kept,
-                           Data* data);
+  static absl::Status RestoreData(const TaskContext& context,
+                                  const AnyDataSource& source,
+                                  const KeptFiles& kept, Data* data);
   TranslationTask(Data data, const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
         search_(context.config.search()),
@@ -282,9 +282,9 @@ void TranslationTask::ValidateParts(const TaskContext& context,
   }
 }
 
-absl::Status TranslationTask::Keep(const TaskContext& context,
-                                   const AnyDataSource& source,
-                                   const KeptFiles& kept, Data* data) {
+absl::Status TranslationTask::RestoreData(const TaskContext& context,
+                                          const AnyDataSource& source,
+                                          const KeptFiles& kept, Data* data) {
   for (const auto& [name, vocabulary] :
        {std::pair(kSourceFile, &data->source_vocabulary),
         std::pair(kTargetFile, &data->target_vocabulary)}) {
