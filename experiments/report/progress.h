@@ -12,7 +12,7 @@
 
 namespace regard {
 
-// Where progress is written. Tests use an output of their own.
+// The output of progress lines. Tests replace it.
 struct ProgressOutput {
   std::function<void(absl::string_view)> write;
   std::function<absl::Time()> now;

@@ -145,8 +145,8 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
 
 namespace {
 
-// Checks that the vocabularies and other files that the run stored equal those
-// of the task, because the weights depend on token ids. An average of
+// Checks that the vocabularies and other files that the run stored equal the
+// files of the task, because the weights depend on token ids. An average of
 // checkpoints requires all files to be equal. If a Hugging Face model folder
 // may have the differing file in another form, sets `task_text` instead of
 // failing.
