@@ -244,7 +244,8 @@ TEST(AttentionPathsTest, CausalBlocksHaveTheBitsOfWholeCalls) {
   }
 }
 
-// The calls with and without weights must drop the same weights.
+// Dropout must drop the same weights in calls that return the weights and in
+// calls that compute only the context.
 TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
   for (const std::string& config : Configs()) {
     const Layer<double> layer(config + " dropout: 0.25");

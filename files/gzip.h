@@ -1,5 +1,5 @@
-// Reads files that gzip compressed (RFC 1952). Supports several members, all
-// header fields, and zeros after a member.
+// Reads gzip-compressed files (RFC 1952). Supports several members, all header
+// fields, and zeros after a member.
 #ifndef FILES_GZIP_H_
 #define FILES_GZIP_H_
 

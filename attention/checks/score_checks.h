@@ -40,11 +40,13 @@ struct ScoreCheck {
 // All checks, including the four lists below.
 std::vector<ScoreCheck> ScoreChecks();
 
-// Lists of checks. They test the score with each position encoding and in
-// parts, in blocks of queries, with a sink, and with a forgetting gate.
+// Checks with each position encoding, and step by step.
 std::vector<ScoreCheck> ScorePositionChecks();
+// Checks in blocks of queries.
 std::vector<ScoreCheck> ScoreBlockChecks();
+// Checks with a sink.
 std::vector<ScoreCheck> ScoreSinkChecks();
+// Checks with a forgetting gate.
 std::vector<ScoreCheck> ScoreForgetChecks();
 
 }  // namespace regard

@@ -115,8 +115,9 @@ class Lowering {
 
   // --- Sums and products, grouped by the inputs that their parts depend on.
 
-  // Joins one or more parts to a sum such as a + b - c, or to a product such as
-  // a * b / c. If all parts are inverse, the joined part is also inverse.
+  // Joins one or more parts into a sum such as a + b - c, or into a product
+  // such as a * b / c. If all parts are inverse, the joined part is also
+  // inverse.
   Part Join(const Chain& chain, Parts parts) {
     const auto lead = std::find_if(parts.begin(), parts.end(),
                                    [](const Part& x) { return !x.inverse; });
@@ -282,8 +283,8 @@ class Lowering {
   int Distance(int x) { return Compare(kDistance, x, kAdd, Number(1)); }
 
   // Makes a kProduct, kDot or kSum node. These operations are linear in their
-  // last operand. If this operand is a sum of pairs, the operation is applied
-  // to each of its terms.
+  // last operand. If this operand is a sum or difference that depends on both
+  // query and key, the operation is applied to each of its terms.
   int Linear(FormulaOp op, std::vector<int> x) {
     if (op == kSum) {
       const auto [of, operands] = std::pair(at(x[0]).op, at(x[0]).operands);

@@ -297,8 +297,8 @@ TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
               ElementsAre("c"));
   EXPECT_THAT(labels.KeyLabels("encoder/attention/weights", 2),
               ElementsAre("a", "b"));
-  // The labels must be numbers if the sequence has another length than
-  // requested, or if no pattern matches.
+  // The labels must be numbers if the length of the sequence differs from the
+  // requested length, or if no pattern matches.
   EXPECT_THAT(labels.KeyLabels("encoder/attention/weights", 3),
               ElementsAre("0", "1", "2"));
   EXPECT_THAT(labels.QueryLabels("elsewhere", 1), ElementsAre("0"));
@@ -374,8 +374,7 @@ TEST_F(PatchTest, IsOfOnePositionOfAllHeads) {
       Patch(forward_, Toy(kInputs), Toy(inputs), "*context", kAllOutputs);
   ASSERT_THAT(patched.status(), testing::IsOk());
   // With the patch, the contexts of the two heads at position 1 are 0.75 + 1
-  // and 0.1
-  // * 0 + 0.9 * 2.
+  // and 0.1 * 0 + 0.9 * 2.
   const double change =
       1.8 - std::log(std::exp(1.75) + std::exp(1.8)) - LogProbability(1, 1);
   EXPECT_NEAR(patched->sites[0].changes[1], change, 1e-12);

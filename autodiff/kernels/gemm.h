@@ -14,9 +14,9 @@
 
 namespace regard {
 
-// The inner extent of a product is cut into pieces of this length. The sum over
-// each piece is a chain of multiply-adds, which is then added to the result.
-// Products over consecutive pieces that add to one result are therefore
+// The inner dimension of a product is cut into pieces of this length. The sum
+// over each piece is a chain of multiply-adds, which is then added to the
+// result. Products over consecutive pieces that add to one result are therefore
 // bit-identical to one product over all pieces.
 inline constexpr int64_t kGemmDepth = 256;
 

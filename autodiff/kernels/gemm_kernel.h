@@ -1,9 +1,9 @@
 // The inner part of matrix products: a tile of the result in registers, and
 // panels of the packed right operand.
 //
-// Every element of a tile is one chain of multiply-adds over the inner extent,
-// for any height and width of the tile. Its bits depend only on its row and its
-// column.
+// Every element of a tile is one chain of multiply-adds over the inner
+// dimension, for any height and width of the tile. Its bits depend only on its
+// row and its column.
 #ifndef AUTODIFF_KERNELS_GEMM_KERNEL_H_
 #define AUTODIFF_KERNELS_GEMM_KERNEL_H_
 

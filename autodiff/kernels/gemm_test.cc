@@ -81,8 +81,8 @@ TEST(GemmTest, MatchesTheDefinitionInEveryTransposition) {
   }
 }
 
-// The product has several blocks of columns, and its inner extent has several
-// pieces of kGemmDepth.
+// The result has several blocks of columns, and the inner dimension is longer
+// than kGemmDepth.
 TEST(GemmTest, MatchesTheDefinitionBlockByBlock) {
   for (const bool ta : {false, true}) {
     for (const bool tb : {false, true}) {
@@ -228,8 +228,8 @@ TEST(GemmTest, APackedOperandGivesTheSameBits) {
   }
 }
 
-// Products over pieces of the depth must add up to the bits of one product,
-// because gradients are accumulated from a few rows at a time.
+// Products over parts of the inner dimension must add up to the bits of one
+// product, because gradients are accumulated from a few rows at a time.
 TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
   const int64_t m = 9;
   const int64_t n = 50;

@@ -108,13 +108,13 @@ void AllocateGradients(absl::Span<const Var<T>> inputs) {
 // Returns fn(inputs), where fn takes an absl::Span<const Var<T>> and returns a
 // Var<T>.
 //
-// fn runs twice and must compute the same both times. It must be trivially
-// copyable. It must not read anything that changes in between, except the tape:
-// both runs see the mode and random state of the first run. In addition to
-// `inputs`, fn may use leaves, such as parameters, and values that need no
-// gradient. A gradient of any other value fails a check. Dropout in fn has the
-// same mask both times. Values and gradients are bit-identical to fn without
-// Recompute().
+// fn runs twice and must compute the same values both times. It must be
+// trivially copyable. It must not read anything that changes in between, except
+// the tape: both runs see the mode and random state of the first run. In
+// addition to `inputs`, fn may use leaves, such as parameters, and values that
+// need no gradient. If fn uses any other value that needs a gradient, a check
+// fails. Dropout in fn has the same mask both times. Values and gradients are
+// bit-identical to fn without Recompute().
 template <typename T, typename F>
 Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   const absl::Span<const Var<T>> kept = KeepInputs("Recompute", tape, inputs);

@@ -14,7 +14,7 @@ namespace regard {
 
 namespace {
 
-// Runs the drill on twice the sum of an operation's output.
+// Runs DrillFaults() on twice the sum of an operation's output.
 FaultDrill Drill(const GradientCase& test) {
   const std::vector<std::vector<double>> values = CheckedValues(test.inputs);
   return DrillFaults<double>([&](Tape<double>& tape) {

@@ -23,9 +23,9 @@ namespace regard {
 // file: ...".
 absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels);
 
-// Reads and decodes a file of at most 64 MiB. `path` is as given by the user.
-// Errors begin with the path, as in "'PATH': is ...", and have the code of the
-// failure. Sets `sha256` to the digest of the file unless `sha256` is null.
+// Reads and decodes the file ResolveUserPath(path), which may have at most 64
+// MiB. Errors begin with the path, as in "'PATH': is ...", and have the code of
+// the failure. Sets `sha256` to the digest of the file unless `sha256` is null.
 absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
                                 std::string* sha256 = nullptr);
 

@@ -96,7 +96,7 @@ absl::Status SubwordError(const absl::Status& status) {
 }
 
 // Calls `visit` for each of the first `most` pairs, or for all if `most` is 0.
-// More than 2 GiB of text are an error.
+// More than 2 GiB of text is an error.
 absl::StatusOr<PairReader> ReadPairs(
     const PairFilesConfig& files, int64_t most, int text_version,
     absl::FunctionRef<void(const PairReader&)> visit) {

@@ -24,7 +24,8 @@ class MappedText {
   // all calls.
   void Append(absl::string_view text);
 
-  // Ends the writing. Returns an error if the temporary file cannot be written.
+  // Finishes writing and maps the text into memory. Returns an error if the
+  // temporary file cannot be written or mapped.
   absl::Status Map();
 
   // The whole text. Must be called after Map().

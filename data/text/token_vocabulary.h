@@ -35,9 +35,9 @@ struct TokenVocabulary {
 // ids. Empty if there are none. Reports ids that are not 0, 1, ... as problems.
 std::vector<std::string> TokensOfTokenizer(const JsonObject& tokenizer);
 
-// Reads the vocabulary from the file `path`, which is as given by the user. The
-// ending of the path determines the format: a tokenizer.json, or one token per
-// line. If `path` is empty or the file is invalid, returns WordVocabulary().
+// Reads the vocabulary from the file ResolveUserPath(path). The ending of the
+// path determines the format: a tokenizer.json, or one token per line. If
+// `path` is empty or the file is invalid, returns WordVocabulary().
 TokenVocabulary ReadTokenVocabulary(const std::string& path,
                                     absl::string_view text,
                                     const WordPieceOptions& options,
