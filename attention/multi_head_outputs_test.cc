@@ -1,5 +1,5 @@
-// Tests of multi-head attention with a head output, and with values that have
-// another number of heads and another width than the keys.
+// Tests of multi-head attention with a head output, and with values whose
+// number of heads and width differ from those of the keys.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

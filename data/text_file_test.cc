@@ -75,7 +75,7 @@ TEST(TextFileTest, EveryMemberOfAGzipIsReadWhole) {
 TEST(TextFileTest, ZerosBehindAGzipAreNoText) {
   Write("text.gz", Zipped("a b\nc d\n") + std::string(512, '\0'));
   EXPECT_THAT(*Lines("text.gz"), ElementsAre("a b", "c d"));
-  // The zeros continue beyond the first piece of the file that is read.
+  // The zeros continue beyond the first chunk of the file that is read.
   Write("text.gz", Zipped("a b\n") + std::string(200000, '\0') + Zipped("c"));
   EXPECT_THAT(*Lines("text.gz"), ElementsAre("a b", "c"));
 }
@@ -140,7 +140,7 @@ TEST(TextFileTest, AnErrorOfTheDiskIsTheMachines) {
       EXPECT_THAT(std::string(status.message()),
                   AllOf(HasSubstr("error: "), HasSubstr("Input/output error")));
     }
-    // One call opens the file, and the others read its pieces.
+    // One call opens the file, and the others read its chunks.
     EXPECT_EQ(failures, 2 + bytes.size() / 65536);
   }
 }

@@ -173,7 +173,8 @@ absl::StatusOr<T> WithErrorPrefix(absl::StatusOr<T> value) {
   return WithErrorPrefix(value.status());
 }
 
-// A file that is written in pieces, closed by the destructor. Move-only.
+// A file that is written by several calls of Append(). The destructor closes
+// it. Move-only.
 class FileWriter {
  public:
   // Creates an empty file. Truncates an existing file. Neither Create() nor

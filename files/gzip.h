@@ -19,9 +19,9 @@ namespace regard {
 // Reads the bytes of a file, decompressed if they begin like a gzip file.
 class GunzipReader {
  public:
-  // `next` must return the next piece of the file, at most 4 GiB, and an empty
-  // piece at its end. A piece must stay valid until the next call. The first
-  // piece must have at least two bytes, unless the file is shorter.
+  // `next` must return the next chunk of the file, at most 4 GiB, and an empty
+  // chunk at its end. A chunk must stay valid until the next call. The first
+  // chunk must have at least two bytes, unless the file is shorter.
   explicit GunzipReader(std::function<absl::string_view()> next);
   ~GunzipReader();
   GunzipReader(const GunzipReader&) = delete;
@@ -37,13 +37,13 @@ class GunzipReader {
   int64_t offset() const { return taken_ - static_cast<int64_t>(rest_.size()); }
 
  private:
-  // Reads the next piece into `rest_`. Returns false at the end.
+  // Reads the next chunk into `rest_`. Returns false at the end.
   bool Refill();
   size_t Inflate(absl::Span<char> output);
 
   std::function<absl::string_view()> next_;
-  absl::string_view rest_;  // unread part of the piece
-  int64_t taken_ = 0;       // bytes of all pieces so far
+  absl::string_view rest_;  // unread part of the chunk
+  int64_t taken_ = 0;       // bytes of all chunks so far
   bool is_gzip_ = false;
   z_stream stream_ = {};
   bool between_members_ = false;

@@ -23,7 +23,8 @@ int64_t AddPrefixMatching(absl::Span<const int32_t> ids,
 
 // Returns the prefix-matching score of the best head of any layer. The score is
 // the mean of the weights of AddPrefixMatching() over all positions in `text`
-// whose token also occurs earlier in the line. 0 if there is no such position.
+// whose token also occurs earlier in the line. 0 if no token repeats in its
+// line.
 double PrefixMatching(const LanguageModel& model, Forward<float>& forward,
                       const EncodedText& text);
 

@@ -39,7 +39,7 @@ struct EncodedText {
 //
 // With characters or words, the special tokens come first: <unk> for words,
 // <bos> and <eos> for lines. Characters follow in the order of their code
-// points. Words follow by falling frequency, with ties in order of first
+// points. Words follow by descending frequency, with ties in order of first
 // occurrence. Subwords have the ids of their tokenizer, two of whose tokens may
 // serve as <bos> and <eos>.
 //

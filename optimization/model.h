@@ -138,9 +138,9 @@ class Model {
   // shards.
   virtual bool couples_examples() const { return false; }
 
-  // Evaluates each data set of `split`. Returns nothing if the task has no such
-  // split. `forward` must have no gradients. This function begins the steps of
-  // `forward`.
+  // Evaluates each data set of `split`. Returns an empty list if the task does
+  // not have this split. `forward` must have no gradients. This function begins
+  // the steps of `forward`.
   virtual std::vector<EvaluatedSet> Evaluate(Forward<T>& forward,
                                              Split split) const = 0;
 

@@ -241,7 +241,7 @@ std::string ResolvedConfig(const Message& config,
     if (!is_shown) continue;
     close_to(one.depth);
     // A scalar without a default is shown in a comment, because an unset field
-    // may have another meaning than its value, such as 0.
+    // and a field with the shown value, such as 0, may mean different things.
     const bool is_absent = !one.is_set && !one.is_default();
     absl::StrAppend(
         &text, std::string(2 * depth, ' '), is_absent ? "# " : "",

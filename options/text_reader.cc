@@ -319,8 +319,9 @@ class TextReader {
 };
 
 // Sets `message` to the message to which `assignment` leads. Returns an error
-// message if there is no such message. An existing message keeps its origin,
-// because only a field in it changes.
+// message if `assignment` leads to a scalar, or to a list of several messages
+// without an index. An existing message keeps its origin, because only a field
+// in it changes.
 std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
                                  ConfigOrigins* origins) {
   const FieldDescriptor* field = assignment->field;

@@ -45,7 +45,8 @@ struct PretrainedFolder {
                              std::vector<std::string>* kept)>
       load_weights;
   // The name of the file that describes the model's task, such as its class
-  // names. It may be missing in `files`. Empty if the model has no such file.
+  // names. It may be missing in `files`. Empty if models of this kind have no
+  // task file.
   std::string task_file = {};
   // Like load_weights, for a model with another task file, whose contents are
   // `text`. The folder may have no task file.

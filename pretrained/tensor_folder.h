@@ -23,7 +23,7 @@ class TensorFolder {
   // all problems:
   // * links and missing files,
   // * tensors in other files than the index says,
-  // * an index that names a path outside of the folder. No such path is opened.
+  // * an index that names a path outside of the folder, which is not opened.
   static absl::StatusOr<TensorFolder> Open(const std::string& folder);
 
   // The path of the file that lists the tensors: model.safetensors, or the

@@ -58,7 +58,7 @@ class Decoder {
   }
 
   // The pattern of the hook points of the residual stream after each layer. ""
-  // if the decoder has no such hook points.
+  // if the decoder does not have these hook points.
   virtual const char* residual_sites() const { return ""; }
   // Returns the readout as if `residual`, the output of some layer, were the
   // output of the last layer.

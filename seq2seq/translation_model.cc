@@ -339,8 +339,8 @@ int64_t TranslationModel::CountWork(absl::Span<const int64_t> examples) const {
   return tokens;
 }
 
-// Returns `examples` by falling target length, the order in which a decoder can
-// stop computing rows that ended.
+// Returns `examples` by descending target length, the order in which a decoder
+// can stop computing rows that ended.
 absl::Span<const int64_t> TranslationModel::LongestFirst(
     absl::Span<const int64_t> examples, Arena& arena) const {
   auto* const order = arena.New<int64_t>(static_cast<int64_t>(examples.size()));

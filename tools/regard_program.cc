@@ -75,7 +75,8 @@ constexpr Group kGroups[] = {
     {"Manage runs", kManageRuns},
 };
 
-// Returns the main function of a program, or null if there is no such program.
+// Returns the main function of a program, or null if no program is called
+// `name`.
 Main FindProgram(absl::string_view name) {
   for (const Group& group : kGroups) {
     for (const Program& program : group.programs) {

@@ -227,8 +227,7 @@ TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
                           "are below 0"));
 }
 
-// The passes of the lens are not part of a prediction, so a hook must not see
-// them.
+// Calls of the lens are not part of a prediction, so a hook must not see them.
 TEST_F(InspectTest, AHookDoesNotSeeWhatEachLayerWouldAnswer) {
   SiteRecorder<double> recorder({"logits", "decoder/embedded"});
   forward_.set_hook(&recorder);

@@ -32,7 +32,8 @@ struct SiteRows {
   std::vector<double> window = {};
 
   // Returns the mean of `values`, one of the statistics, over the rows of a
-  // head whose weights are not all 0. Returns 0 if there are no such rows.
+  // head whose weights are not all 0. Returns 0 if all rows have only weights
+  // of 0.
   double Mean(const std::vector<double>& values, int64_t head) const;
 };
 

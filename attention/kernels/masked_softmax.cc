@@ -184,8 +184,8 @@ void NarrowContextRow(const T* weights, const T* values,
 template <typename T>
 void ContextRow(const T* weights, const T* values, const VisibleKeys& visible,
                 int64_t width, T* __restrict context) {
-  // For wider values, the passes of NarrowContextRow() take longer than one
-  // loop over all elements.
+  // For wider values, one loop over all elements is faster than
+  // NarrowContextRow().
   if (width <= std::min<int64_t>(64, 8 * kPacketSize<T>)) {
     NarrowContextRow<8>(weights, values, visible, width, 0, context);
     return;

@@ -87,7 +87,7 @@ KeyRuns RunsOf(Arena& arena, const Mask& mask, const Positions& positions,
   const MaskReader reader(mask, positions, 1, queries, keys);
   auto* const is_read = arena.New<uint8_t>(pieces);
   std::fill_n(is_read, pieces, uint8_t{0});
-  // The first piece that each query reads, in any head.
+  // The first piece of kGemmDepth keys that each query reads, in any head.
   auto* const first_piece = arena.New<int64_t>(queries);
   std::fill_n(first_piece, queries, pieces);
   for (int64_t query = 0; query < queries; ++query) {

@@ -17,8 +17,7 @@ struct HeadOutputCase {
   bool is_plain = false;  // as in CheckedHeadOutput
 };
 
-// Instantiated by the generated test with a case for each set of options and
-// with all HeadOutputChecks().
+// The generated test runs all HeadOutputChecks() for each set of options.
 class HeadOutputTest : public ::testing::TestWithParam<
                            std::tuple<HeadOutputCase, HeadOutputCheck>> {
  public:

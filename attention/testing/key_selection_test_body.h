@@ -17,8 +17,7 @@ struct KeySelectionCase {
   bool is_plain = false;  // as in CheckedKeySelection
 };
 
-// Instantiated by the generated test with a case for each set of options and
-// with all KeySelectionChecks().
+// The generated test runs all KeySelectionChecks() for each set of options.
 class KeySelectionTest : public ::testing::TestWithParam<
                              std::tuple<KeySelectionCase, KeySelectionCheck>> {
  public:

@@ -17,8 +17,7 @@ struct NormalizerCase {
   bool is_plain = false;  // as in CheckedNormalizer
 };
 
-// Instantiated by the generated test with a case for each set of options and
-// with all NormalizerChecks().
+// The generated test runs all NormalizerChecks() for each set of options.
 class NormalizerTest : public ::testing::TestWithParam<
                            std::tuple<NormalizerCase, NormalizerCheck>> {
  public:

@@ -17,8 +17,7 @@ struct ScoreMapCase {
   bool is_plain = false;  // as in CheckedScoreMap
 };
 
-// Instantiated by the generated test with a case for each set of options and
-// with all ScoreMapChecks().
+// The generated test runs all ScoreMapChecks() for each set of options.
 class ScoreMapTest
     : public ::testing::TestWithParam<std::tuple<ScoreMapCase, ScoreMapCheck>> {
  public:

@@ -20,8 +20,7 @@ struct ScoringFunctionCase {
   const char* options;  // a text proto
 };
 
-// Instantiated by the generated test with a case for each set of options and
-// with all ScoreChecks().
+// The generated test runs all ScoreChecks() for each set of options.
 class ScoringFunctionTest : public ::testing::TestWithParam<
                                 std::tuple<ScoringFunctionCase, ScoreCheck>> {
  public:

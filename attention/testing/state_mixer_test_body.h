@@ -16,8 +16,7 @@ struct StateMixerCase {
   const char* options;  // a text proto
 };
 
-// Instantiated by the generated test with a case for each set of options and
-// with all MixerChecks().
+// The generated test runs all MixerChecks() for each set of options.
 class StateMixerTest
     : public ::testing::TestWithParam<std::tuple<StateMixerCase, MixerCheck>> {
  public:

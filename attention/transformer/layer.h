@@ -80,7 +80,7 @@ class TransformerLayer {
 
   bool has_cross_attention() const { return cross_attention_.has_value(); }
   // The largest distances that self-attention and cross-attention accept.
-  // kUnlimited if there is no limit, or no such attention.
+  // kUnlimited if there is no limit, or if the layer lacks this attention.
   int64_t LongestDistance() const;
   int64_t LongestCrossDistance() const;
 

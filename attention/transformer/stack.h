@@ -48,8 +48,8 @@ class TransformerStack {
   // inputs.memory must be empty. Without `memories`, there is no
   // cross-attention.
   //
-  // With config.recompute(), each layer is computed again in the backward pass,
-  // unless there is a state.
+  // With config.recompute(), the activations of each layer are recomputed in
+  // the backward pass, unless there is a state.
   Var<T> operator()(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
                     absl::Span<const PreparedSource<T>> memories = {}) const;
 

@@ -246,8 +246,8 @@ TEST(ValidateTransformerTest, NotesOfAPatternAreThereOnce) {
               ElementsAre(StartsWith("note: pattern[1].feed_forward.none: ")));
 }
 
-// Keys are projected to heads, so the memory may have another width than the
-// layer.
+// Keys are projected to heads, so the width of the memory may differ from the
+// layer's width.
 TEST(ValidateTransformerTest, TheMemoryMayHaveAnotherWidth) {
   EXPECT_THAT(ProblemsOf("width: 16 attention { heads: 4 }", 7), IsEmpty());
 }

@@ -19,10 +19,10 @@ namespace regard {
 // Three different kinds, in ascending order.
 using KindTriple = std::array<int32_t, 3>;
 
-// The triples of `kinds` kinds, divided into splits at random, by `seed`. The
-// test split gets a fifth (rounded up), the dev split a tenth, and the training
-// split the rest. Test canvases therefore show combinations that do not occur
-// in training.
+// The triples of `kinds` kinds, divided into splits at random, using `seed`.
+// The test split gets a fifth (rounded up), the dev split a tenth, and the
+// training split the rest. Test canvases therefore show combinations that do
+// not occur in training.
 struct TripleSplits {
   std::vector<KindTriple> train;
   std::vector<KindTriple> dev;

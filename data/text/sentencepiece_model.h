@@ -84,7 +84,7 @@ class SentencepieceModel {
                      sentencepiece::TrainerSpec::ModelType type)
       : normalizer_(std::move(normalizer)), type_(type) {}
 
-  // Returns null if there is no such piece.
+  // Returns null if the model does not contain `piece`.
   const Piece* Find(absl::string_view piece) const;
   // Returns the number of bytes of the longest user-defined piece with which
   // text begins, or 0 if there is none.

@@ -34,8 +34,8 @@ ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed);
 
 // Returns up to five of the worst and up to five of the best examples. Uses the
 // first metric of single examples for which `infos` states whether lower or
-// higher is better. Its name is header[1]. The result has no rows if there is
-// no such metric.
+// higher is better. Its name is header[1]. The result has no rows if `infos`
+// has no metric of this kind.
 Table WorstAndBest(const EvaluatedSet& set, absl::Span<const MetricInfo> infos);
 
 // Whether two sets have the same metrics, inputs and references.

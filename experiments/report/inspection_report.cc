@@ -76,7 +76,7 @@ OutputAlignment AlignmentOf(const Inspection<float>& inspection) {
 }
 
 // Returns the key with the largest `sign * numbers[key]`, or "" if there are no
-// numbers. For gradients, returns "none" if no such product is above 0.
+// numbers. For gradients, returns "none" if no product is above 0.
 std::string Greatest(const std::vector<std::string>& keys,
                      absl::Span<const double> numbers, double sign,
                      bool is_gradient) {
