@@ -25,8 +25,8 @@ TEST(GrammarTest, EntropyAndLengthAreThoseComputedByHand) {
 }
 
 TEST(GrammarTest, RecursionIsSummed) {
-  // The number of words has a geometric distribution with mean 2 and entropy 2
-  // * log(2).
+  // The number of words has a geometric distribution with mean 2 and entropy
+  // 2 * log(2).
   const Grammar grammar("S: 1 x S | 1 x");
   EXPECT_NEAR(grammar.SentenceEntropy(), 2 * std::log(2.0), 1e-9);
   EXPECT_NEAR(grammar.LineLength(), 4, 1e-9);

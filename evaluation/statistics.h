@@ -88,8 +88,8 @@ struct PairedTests {
 // each example were swapped between the runs with probability 1/2 (Riezler and
 // Maxwell, "On some pitfalls in automatic evaluation", 2005). randomization_p
 // is two-sided. bootstrap_p is one-sided: it counts only the resamples on the
-// greater side, about half of a two-sided p-value. sacreBLEU uses > instead of
-// >=, and therefore finds a run significantly different from itself.
+// greater side, about half of a two-sided p-value. sacreBLEU uses > instead
+// of >=, and therefore finds a run significantly different from itself.
 //
 // The units are examples. If several pairs share an example, it is drawn or
 // swapped in all of these pairs at once. Several runs on the same examples

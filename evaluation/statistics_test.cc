@@ -63,8 +63,8 @@ TEST(ConfidenceTest, IsTheMeanAndThePercentiles) {
 }
 
 TEST(ConfidenceTest, StaysInTheRangeOfItsValues) {
-  // Nearly all examples are right, so the mean plus half of the width exceeds
-  // 1.
+  // Nearly all examples are right, so the mean plus half of the width
+  // exceeds 1.
   const ExampleMetric metric = FirstRight(19, 20);
   const Confidence confidence = BootstrapConfidence(metric, All(metric), 1);
   EXPECT_GT(confidence.mean + confidence.half_width, 1);
@@ -244,8 +244,8 @@ using ::testing::Lt;
 
 TEST(PairedPermutationTest, CountsAllChoicesOfSigns) {
   // The sums of +-1 +-2 +-4 are 7, 5, 3, 1 and their negatives. Only 7 and -7
-  // are as extreme as 1 + 2 + 4. 5, 7 and their negatives are as extreme as -1
-  // + 2 + 4.
+  // are as extreme as 1 + 2 + 4. 5, 7 and their negatives are as extreme as
+  // -1 + 2 + 4.
   EXPECT_EQ(PairedPermutationTest({1.0, 2.0, 4.0}), 2.0 / 8);
   EXPECT_EQ(PairedPermutationTest({-1.0, 2.0, 4.0}), 4.0 / 8);
   EXPECT_EQ(PairedPermutationTest({1.0, 2.0, -4.0}), 8.0 / 8);
@@ -307,8 +307,8 @@ TEST(PermutationInterval, OfSixSpansAllDifferences) {
 
 TEST(PermutationInterval, OfSevenIsWithinThem) {
   // The ends are the third means from either end of 127, because 128 * 0.025 is
-  // 3.2. The means outside of the interval are 0, 0.5 (of 0 and 1), 12.5 and
-  // 13.
+  // 3.2. The means outside of the interval are 0, 0.5 (of 0 and 1), 12.5
+  // and 13.
   const auto interval = PermutationInterval({0, 1, 2, 10, 11, 12, 13});
   ASSERT_TRUE(interval.has_value());
   EXPECT_EQ(interval->low, 1);

@@ -18,8 +18,8 @@
 
 namespace regard {
 
-// Returns the inner product, which is the cosine similarity of vectors of norm
-// 1.
+// Returns the inner product, which is the cosine similarity of vectors of
+// norm 1.
 double Similarity(absl::Span<const float> a, absl::Span<const float> b);
 
 // Returns the numbers joined by spaces, each as the shortest decimal that reads

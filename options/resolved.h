@@ -77,9 +77,9 @@ struct FieldDifference {
   std::string after = {};
 };
 
-// Returns the paths with different values, sorted by path. A list of
-// several messages, or a message that one side lacks, is one difference. Its
-// value has all fields of the messages.
+// Returns the paths with different values, sorted by path. A list of several
+// messages, or a message that one side lacks, is one difference. Its value has
+// all fields of the messages.
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after);

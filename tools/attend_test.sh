@@ -48,8 +48,8 @@ expect_in out '{"scores":[[2,4,null]],' '"shapes":{"scores":[1,3],"weights":' \
 expect_in out 'weights [1, 3]'
 expect_in err 'LocationAwareScore reads the weights of earlier queries'
 
-# With projections, the inputs have widths 4, 4 and 2. The two heads have width
-# 2.
+# With projections, the inputs have widths 4, 4 and 2. The two heads have
+# width 2.
 multi_head='heads: 2 attention { scaled_dot {} }'
 shapes='scores [2, 1, 3]
 weights [2, 1, 3]

@@ -29,8 +29,8 @@ struct NumberArray {
 };
 
 struct AttentionArrays {
-  // Whether the arrays in the file have a batch axis. If not, the batch size is
-  // 1.
+  // Whether the arrays in the file have a batch axis. If not, the batch size
+  // is 1.
   bool has_batch = false;
   // [batch, n, width]. No axis is empty, and there are as many keys as values.
   NumberArray queries;

@@ -55,8 +55,8 @@ struct ResourcePlan {
   std::optional<int64_t> updates;
 };
 
-// Makes the plan of a valid config for training on `threads` threads, at least
-// 1. Errors are about data files, or about fields that do not match them.
+// Makes the plan of a valid config for training on `threads` threads, at
+// least 1. Errors are about data files, or about fields that do not match them.
 absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
                                               int threads,
                                               const Plugins& plugins);

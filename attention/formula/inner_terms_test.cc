@@ -26,8 +26,8 @@ FormulaGraph Compiled(const std::string& text) {
   return formula;
 }
 
-// Returns the terms as text, such as "+(q . k); query +sum(q); distance -abs((i
-// - j))", or "none".
+// Returns the terms as text, such as "+(q . k); query +sum(q); distance
+// -abs((i - j))", or "none".
 std::string TermsOf(const std::string& text) {
   const FormulaGraph formula = Compiled(text);
   const std::optional<InnerTerms> terms = FindInnerTerms(formula);

@@ -61,8 +61,8 @@ TEST(AttentionMapsTest, AreNamedByLayerAndKindAndJoinSteps) {
   EXPECT_EQ(maps[1].stack, "");
   EXPECT_TRUE(maps[1].over_memory);
   EXPECT_EQ(maps[1].shape, Shape({2, 1, 2, 2}));
-  // The second source has only one step, so its weights at the second step are
-  // 0.
+  // The second source has only one step, so its weights at the second step
+  // are 0.
   EXPECT_THAT(maps[1].weights, ElementsAre(1, 1, 2, 2, 1, 1, 0, 0));
   EXPECT_THAT(maps[1].gradients, IsEmpty());
   EXPECT_EQ(forward.hook(), nullptr);

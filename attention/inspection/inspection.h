@@ -15,12 +15,10 @@
 
 namespace regard {
 
-// The importance of each head of an attention: the magnitude of the sum of
-// context
-// * gradient over all elements of the head's context. The gradient is the
-// derivative of the chosen output. The importance measures how much the output
-// changes if the head's context is scaled. Michel et al., "Are sixteen heads
-// really better than one?", 2019, equation 4, for one example.
+// The importance of each head of an attention: |sum(c * dy/dc)| over all
+// elements of the head's context c, for the chosen output y. It measures how
+// much the output changes if the head's context is scaled. Michel et al., "Are
+// sixteen heads really better than one?", 2019, equation 4, for one example.
 struct HeadImportance {
   std::string site;  // hook point of the context; see JoinSteps()
   std::vector<double> heads;

@@ -144,8 +144,8 @@ TEST(DecayedRecurrenceTest, KeepsWhatWasWrittenUntilItDecays) {
       .values = tape.Input({1, 1, 3, 1}, {4, 2, 1}),
       .log_decay = tape.Input({1, 1, 3, 1}, {std::log(.5), std::log(.25), 0}),
       .state = tape.Input({1, 1, 1, 1}, {8})};
-  // The decays are 1/2, 1/4 and 1. The state S is 8 / 2 + 4 = 8, then 8 / 4 + 6
-  // = 8, then 8 + 1 = 9.
+  // The decays are 1/2, 1/4 and 1. The state S is 8 / 2 + 4 = 8, then
+  // 8 / 4 + 6 = 8, then 8 + 1 = 9.
   for (const auto& out : {DecayedRecurrence(in), Stepped(in)}) {
     EXPECT_THAT(out.outputs.span(),
                 ElementsAre(DoubleNear(8, 1e-13), DoubleNear(8, 1e-13),

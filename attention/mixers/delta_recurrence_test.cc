@@ -159,8 +159,7 @@ TEST(DeltaRecurrenceTest, APositionReplacesTheValueOfItsKey) {
       tape.Input({1, 1, 3, 1}, {1, .5, .25})};
   // At the first position, u is 4 - 8 / 2 = 0, and S stays 4. At the second
   // position, u is (2 - 4 / 4) / 2 = 1/2, and S becomes 3/2. At the third
-  // position, u is (3 - 2
-  // * 3/2) / 4 = 0, and S stays 3/2.
+  // position, u is (3 - 2 * 3/2) / 4 = 0, and S stays 3/2.
   for (const auto& out : {DeltaRecurrence(in), Stepped(in)}) {
     EXPECT_THAT(out.outputs.span(),
                 ElementsAre(DoubleNear(4, 1e-13), DoubleNear(1.5, 1e-13),

@@ -4,8 +4,8 @@
 //
 // The convolution follows the projections of queries, keys and values. Fu et
 // al., "Hungry hungry hippos", 2023; Gu and Dao, "Mamba", 2023; Yang et al.,
-// "Parallelizing linear transformers with the delta rule over sequence length",
-// 2024.
+// "Parallelizing linear transformers with the delta rule over sequence
+// length", 2024.
 #ifndef ATTENTION_MIXERS_SHORT_CONVOLUTION_H_
 #define ATTENTION_MIXERS_SHORT_CONVOLUTION_H_
 

@@ -2,10 +2,10 @@
 //
 //   cap * tanh(score / cap).
 //
-// Gemma Team, "Gemma 2: Improving open language models at a practical size",
-// 2024. A score of -inf, which masks a key, stays -inf. If the cap is far above
-// all scores, the map changes scores only by rounding, and the layer is plain
-// attention.
+// Gemma Team, "Gemma 2: Improving open language models at a practical
+// size", 2024. A score of -inf, which masks a key, stays -inf. If the cap is
+// far above all scores, the map changes scores only by rounding, and the layer
+// is plain attention.
 #include <limits>
 
 #include "attention/score_map.h"

@@ -1,6 +1,6 @@
-// Nadaraya-Watson regression with a fixed kernel K. The score is log K(|q - k|
-// / width), so that the softmax gives K_i / sum_j K_j. Where a compact kernel
-// is 0, the score is -inf.
+// Nadaraya-Watson regression with a fixed kernel K. The score is log
+// K(|q - k| / width), so that the softmax gives K_i / sum_j K_j. Where a
+// compact kernel is 0, the score is -inf.
 #include <cmath>
 #include <limits>
 

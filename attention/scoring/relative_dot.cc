@@ -1,6 +1,6 @@
-// The scaled inner product with terms for relative positions: (q . k + q . E[l
-// - r]) / sqrt(d), optionally with k . E[l - r]. All heads share one E, as in
-// the published layer. Shaw et al. 2018; Huang et al. 2020.
+// The scaled inner product with terms for relative positions:
+// (q . k + q . E[l - r]) / sqrt(d), optionally with k . E[l - r]. All heads
+// share one E, as in the published layer. Shaw et al. 2018; Huang et al. 2020.
 #include <cmath>
 
 #include "attention/kernels/relative_scores.h"

@@ -17,8 +17,8 @@ Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
                  std::type_identity_t<T> epsilon);
 
 // x / sqrt(mean of x^2 + epsilon) * gain, over the last axis of x [.., cols].
-// gain is [cols]. Zhang and Sennrich, "Root mean square layer normalization",
-// 2019.
+// gain is [cols]. Zhang and Sennrich, "Root mean square layer
+// normalization", 2019.
 template <typename T>
 Var<T> RmsNorm(Var<T> x, Var<T> gain, std::type_identity_t<T> epsilon);
 

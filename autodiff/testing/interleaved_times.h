@@ -26,9 +26,9 @@ struct InterleavedTime {
 // Returns the processor time of this process, in seconds.
 double ProcessorSeconds();
 
-// Measures the workloads. A call of a workload is one step. In each of `rounds`
-// >= 1 rounds, every workload runs for about `seconds`, and for at least one
-// step. `now` is the clock, in seconds.
+// Measures the workloads. A call of a workload is one step. In each of
+// `rounds` >= 1 rounds, every workload runs for about `seconds`, and for at
+// least one step. `now` is the clock, in seconds.
 std::vector<InterleavedTime> TimeInterleaved(
     const std::vector<std::function<void()>>& workloads, size_t baseline,
     int rounds, double seconds, double (*now)() = &ProcessorSeconds);

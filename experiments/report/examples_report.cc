@@ -17,8 +17,8 @@ namespace {
 constexpr int64_t kMaxRanges = 8;
 constexpr size_t kMaxExtremes = 5;
 
-// Ranges of input lengths. Range `index` contains the lengths from (index - 1)
-// * width + 1 to index * width.
+// Ranges of input lengths. Range `index` contains the lengths from
+// (index - 1) * width + 1 to index * width.
 struct Ranges {
   int64_t width = 1;
   int64_t last = 0;      // the index of the last range

@@ -111,8 +111,9 @@ class Recurrent {
   RecurrentOutputs<T> RunProjected(Forward<T>& forward, Var<T> projected,
                                    absl::Span<const int32_t> lengths,
                                    const RecurrentState<T>& initial) const;
-  // Computes one step of a network of one direction. `projected` [batch, gates
-  // * width] is the projected input of the first layer, including the bias.
+  // Computes one step of a network of one direction. `projected` [batch,
+  // gates * width] is the projected input of the first layer, including the
+  // bias.
   RecurrentState<T> Step(Forward<T>& forward, Var<T> projected,
                          const RecurrentState<T>& state) const;
 

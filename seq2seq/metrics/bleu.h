@@ -1,7 +1,7 @@
 // Corpus BLEU, with the scores of sacreBLEU. Papineni et al., "BLEU: a method
 // for automatic evaluation of machine translation", ACL 2002. The tokenization
-// and smoothing follow Post, "A call for clarity in reporting BLEU scores", WMT
-// 2018.
+// and smoothing follow Post, "A call for clarity in reporting BLEU scores",
+// WMT 2018.
 #ifndef SEQ2SEQ_METRICS_BLEU_H_
 #define SEQ2SEQ_METRICS_BLEU_H_
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Compares all kinds of model folders with a Python that has transformers 4 or
-# 5. Writes random models and reads them back.
+# Compares all kinds of model folders with a Python that has transformers 4
+# or 5. Writes random models and reads them back.
 #
 #   tools/bazel build //tools:{caption,embed,evaluate,export,generate,predict} \
 #     //tools/parity:print_ids
