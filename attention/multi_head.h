@@ -41,8 +41,8 @@ class MultiHead;
 template <typename T>
 Var<T> SplitHeads(Var<T> x, int64_t heads);
 
-// The inverse of SplitHeads: [batch, heads, time, d] -> [batch, time, heads *
-// d].
+// The inverse of SplitHeads: [batch, heads, time, d] -> [batch, time,
+// heads * d].
 template <typename T>
 Var<T> MergeHeads(Var<T> x);
 

@@ -53,8 +53,9 @@ class PositionEncoding {
   // Whether Encode() returns x unchanged.
   virtual bool IsBiasAlone() const { return false; }
 
-  // The biases [heads, count] of the scores at the distances (key position -
-  // query position) lowest .. lowest + count - 1. Empty means no bias.
+  // The biases [heads, count] of the scores at the distances
+  // (key position - query position) lowest .. lowest + count - 1. Empty means
+  // no bias.
   virtual Var<T> Bias(Forward<T>&, int64_t /*lowest*/,
                       int64_t /*count*/) const {
     return Var<T>();

@@ -141,10 +141,11 @@ std::vector<double> HolmAdjusted(absl::Span<const double> p_values);
 inline constexpr double kSignificanceLevel = 0.05;
 
 // Returns the smallest number of seeds with which any of `comparisons` >= 1
-// comparisons can be significant. It is the smallest n with comparisons * 2 /
-// 2^n <= kSignificanceLevel. No p-value of PairedPermutationTest is below 2 /
-// 2^n. No value of HolmAdjusted is below the smallest p-value times the number
-// of comparisons. Doubling the comparisons takes one more seed.
+// comparisons can be significant. It is the smallest n with
+// comparisons * 2 / 2^n <= kSignificanceLevel. No p-value of
+// PairedPermutationTest is below 2 / 2^n. No value of HolmAdjusted is below the
+// smallest p-value times the number of comparisons. Doubling the comparisons
+// takes one more seed.
 int SeedsForSignificance(size_t comparisons);
 
 struct SampleSummary {

@@ -282,8 +282,8 @@ TEST(PairedPermutationTest, CountsSumsThatRoundingParts) {
 
 TEST(PairedPermutationTest, SamplesChoicesOfManyPairs) {
   // There are 21 differences of magnitude 1, and 16 are positive. The exact
-  // p-value is 2 P(X >= 16), where X is binomial with 21 trials: 2 * 27896 /
-  // 2^21 = 0.026604.
+  // p-value is 2 P(X >= 16), where X is binomial with 21 trials:
+  // 2 * 27896 / 2^21 = 0.026604.
   std::vector<double> differences(21, 1.0);
   for (int i = 0; i < 5; ++i) differences[i] = -1;
   EXPECT_THAT(PairedPermutationTest(differences),

@@ -39,12 +39,12 @@ Initializer TruncatedNormal(double standard_deviation);
 // as one matrix with a fan_out of 3 * width.
 Initializer XavierUniform(int64_t fan_out, int64_t fan_in);
 
-// PyTorch's default for weight and bias of a linear layer: Uniform(1 /
-// sqrt(inputs)).
+// PyTorch's default for weight and bias of a linear layer:
+// Uniform(1 / sqrt(inputs)).
 Initializer LinearDefault(int64_t inputs);
 
-// PyTorch's default for all parameters of a GRU or LSTM: Uniform(1 /
-// sqrt(width)).
+// PyTorch's default for all parameters of a GRU or LSTM:
+// Uniform(1 / sqrt(width)).
 Initializer RecurrentDefault(int64_t width);
 
 // PyTorch's default for an embedding: Normal(1).

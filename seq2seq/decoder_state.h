@@ -21,8 +21,8 @@ class DecoderCache;
 // The state of a decoder's layers and the number of ids that it has read.
 //
 // The state consists of numbered slots, which the decoder or its layers define.
-// Unused slots stay empty. A row is a hypothesis: row r belongs to source r /
-// rows_per_source(). There is one row per source at first, and one per beam
+// Unused slots stay empty. A row is a hypothesis: row r belongs to source
+// r / rows_per_source(). There is one row per source at first, and one per beam
 // entry in a beam search.
 //
 // The values are on a tape, and gradients flow through them. Movable. The arena

@@ -99,8 +99,8 @@ class FormulaScorer<T>::Values {
     return x.Reshape(x.shape().Insert(axis, 1));
   }
 
-  // Reshapes x [batch, heads, queries, keys, width] to [batch, heads, queries *
-  // keys, width].
+  // Reshapes x [batch, heads, queries, keys, width] to [batch, heads,
+  // queries * keys, width].
   static Var<T> WithRows(Var<T> x) {
     const Shape& s = x.shape();
     return x.Reshape({s[0], s[1], s[2] * s[3], s[4]});

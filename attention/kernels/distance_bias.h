@@ -12,8 +12,8 @@
 
 namespace regard {
 
-// The distances (key position - query position) of scores: lowest .. lowest +
-// count - 1.
+// The distances (key position - query position) of scores: lowest ..
+// lowest + count - 1.
 struct DistanceRange {
   int64_t lowest;
   int64_t count;

@@ -10,7 +10,7 @@
 
 namespace regard {
 
-// The score factor * a . b + query_bias + key_bias + distance_bias +
+// The score is factor * a . b plus query_bias, key_bias, distance_bias and
 // difference_bias. Biases may be empty.
 template <typename T>
 struct InnerForm {

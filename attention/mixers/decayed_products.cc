@@ -13,8 +13,9 @@ namespace {
 
 constexpr int64_t kBlock = 16;  // rows of a block, for channel decays
 
-// Calls f(t, factors) for each row t, if there are no channel decays. For s <=
-// t, M[t, s] is factors[s] * (q . k). `factors` is null if there is no decay.
+// Calls f(t, factors) for each row t, if there are no channel decays. For
+// s <= t, M[t, s] is factors[s] * (q . k). `factors` is null if there is no
+// decay.
 template <typename T, typename F>
 void ForEachRow(const DecayedRows<T>& rows, T* scratch, F f) {
   T* const sums = scratch;

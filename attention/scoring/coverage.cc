@@ -1,6 +1,7 @@
-// The additive score with a coverage term, w_v . tanh(W_q q + W_k k + w_c c +
-// b). The coverage c of a key is the sum of the weights that earlier queries
-// gave to the key. See, Liu and Manning, "Get to the point", 2017.
+// The additive score with a coverage term,
+// w_v . tanh(W_q q + W_k k + w_c c + b). The coverage c of a key is the sum
+// of the weights that earlier queries gave to the key. See, Liu and Manning,
+// "Get to the point", 2017.
 #include "attention/scoring/additive.h"
 #include "attention/scoring/coverage.pb.h"
 #include "attention/scoring_kit.h"

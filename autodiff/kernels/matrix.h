@@ -6,8 +6,8 @@
 
 namespace regard {
 
-// A read-only matrix. Element (i, j) is data[i * stride + j], or data[j *
-// stride + i] if `transposed`.
+// A read-only matrix. Element (i, j) is data[i * stride + j], or
+// data[j * stride + i] if `transposed`.
 template <typename T>
 struct ConstMatrix {
   const T* data;

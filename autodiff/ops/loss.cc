@@ -26,8 +26,8 @@ void CheckTargets(absl::Span<const int32_t> targets, const Shape& logits,
   }
 }
 
-// Returns the loss of one row of logits x. Sets exponentials[j] to exp(x[j] -
-// max) and *sum to their sum. `exponentials` may be x.
+// Returns the loss of one row of logits x. Sets exponentials[j] to
+// exp(x[j] - max) and *sum to their sum. `exponentials` may be x.
 template <typename T>
 T RowLoss(const T* x, int32_t target, int64_t cols,
           const CrossEntropyOptions& options, T* exponentials, T* sum) {

@@ -26,8 +26,8 @@ void GruResetAndUpdate(int64_t width, const T* x, const T* product,
   Sigmoid(gates, gates, 2 * width);
 }
 
-// Sets gates[2 * w .. 3 * w) to n, and `next` to s'. candidate_part is W_n (r *
-// s) for kResetBefore, and r * (W_n s + b_n) for kResetAfter.
+// Sets gates[2 * w .. 3 * w) to n, and `next` to s'. candidate_part is
+// W_n (r * s) for kResetBefore, and r * (W_n s + b_n) for kResetAfter.
 template <typename T>
 void GruCandidate(int64_t width, const T* x, const T* candidate_part,
                   const T* state, T* gates, T* next) {

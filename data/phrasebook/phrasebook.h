@@ -19,8 +19,8 @@ inline constexpr int kMinPhrasebookTrain = 50;
 inline constexpr int kMaxPhrasebookRatio = 10;
 
 // Unless all other splits are empty, `train` must be at least
-// kMinPhrasebookTrain, and no other split may exceed kMaxPhrasebookRatio *
-// `train`.
+// kMinPhrasebookTrain, and no other split may exceed
+// kMaxPhrasebookRatio * `train`.
 struct PhrasebookOptions {
   uint64_t seed = 1;
   int train = 8000;  // sentence pairs; the first: `they are watching .`

@@ -42,8 +42,8 @@ void ExpectNear(Var<double> a, Var<double> b) {
 }
 
 TEST(RecurrentTest, HasThePublishedNumberOfParameters) {
-  // In PyTorch, each layer and direction has gates * width * (inputs + width +
-  // 2) parameters.
+  // In PyTorch, each layer and direction has
+  // gates * width * (inputs + width + 2) parameters.
   EXPECT_EQ(CountParameters({.width = 5}, 7), 3 * 5 * (7 + 5 + 2));
   EXPECT_EQ(CountParameters({.cell = RecurrentCell::kLstm, .width = 5}, 7),
             4 * 5 * (7 + 5 + 2));

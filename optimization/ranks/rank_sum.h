@@ -10,8 +10,8 @@
 // in MPICH", International Journal of High Performance Computing Applications
 // 19, 2005).
 //
-// The result is bit-identical to one process. A rank sends and receives 2 *
-// (size - 1) / size slabs in total, and the marks once per level.
+// The result is bit-identical to one process. A rank sends and receives
+// 2 * (size - 1) / size slabs in total, and the marks once per level.
 #ifndef OPTIMIZATION_RANKS_RANK_SUM_H_
 #define OPTIMIZATION_RANKS_RANK_SUM_H_
 

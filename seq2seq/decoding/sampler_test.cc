@@ -97,8 +97,8 @@ TEST(SamplerTest, MinPKeepsWhatIsNotFarBelowTheLikeliest) {
   config.set_min_p(1);
   ExpectShares(config, {0, 1, 0, 0});
   // If the likeliest id is excluded, min_p is relative to the second greatest
-  // probability, 0.3. The id of probability 0.1 stays possible, because 0.1 /
-  // 0.3 is greater than min_p.
+  // probability, 0.3. The id of probability 0.1 stays possible, because
+  // 0.1 / 0.3 is greater than min_p.
   config.set_min_p(0.3);
   ExpectShares(config, {0.1 / 0.6, 0, 0.2 / 0.6, 0.3 / 0.6}, {1});
   // The temperature applies before min_p, so the id of probability 0.2 is
