@@ -160,7 +160,7 @@ bool ValidateHeadOutput(const AttentionRegistry& scorers,
   return problems.problems().size() == before;
 }
 
-// Checks the fields of `latent`, and its combination with other fields than the
+// Checks the fields of `latent`, and its combination with all fields except the
 // score. Returns whether it found no problem.
 bool ValidateOwnLatent(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths,

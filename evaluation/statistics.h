@@ -68,7 +68,7 @@ struct MetricPair {
 
 // Returns a hash of the inputs and references of `set`.
 uint64_t ExamplesKey(const EvaluatedSet& set);
-// Returns for each example a hash of its input and reference, and of the number
+// Returns, for each example, a hash of its input, its reference, and the number
 // of equal examples before it.
 std::vector<uint64_t> ExampleKeys(const EvaluatedSet& set);
 

@@ -197,7 +197,8 @@ absl::Status WriteFileAtomically(const std::string& path,
 absl::Status ReplaceLink(const std::string& path, const std::string& target,
                          FileOperations& files) {
   const std::string sibling = absl::StrCat(path, ".tmp-", getpid());
-  // A killed process with the same process ID may have left a sibling.
+  // A killed process with the same process ID may have left a temporary file of
+  // this name.
   files.Remove(sibling);
   if (files.MakeLink(target, sibling) != 0) {
     return WriteError(path, "make a link", errno);

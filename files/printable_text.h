@@ -14,7 +14,8 @@ namespace regard {
 std::string PrintableText(absl::string_view text);
 
 // Returns `text` as the content of an HTML element or of a quoted attribute.
-// The text is cleaned as by PrintableText(), but keeps newlines and tabs.
+// Removes or replaces the same characters as PrintableText(), except newlines
+// and tabs.
 std::string EscapeHtml(absl::string_view text);
 
 // Returns the number of columns of a printable `text` on a terminal: 2 for a

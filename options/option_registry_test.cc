@@ -162,7 +162,7 @@ TEST(OptionRegistryDeathTest, RefusesATypeTwiceAndAnInvalidConfig) {
                "an unvalidated .*curve_shape");
 }
 
-// A Validate() of a plug-in with a wrong signature must not compile, because it
+// A plug-in whose Validate() has a wrong signature must not compile, because it
 // hides the Validate() of the interface.
 class OtherOptions : public Line {
  public:

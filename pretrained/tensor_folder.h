@@ -22,7 +22,7 @@ class TensorFolder {
   // Opens the files of a folder. Error messages are meant for users and list
   // all problems:
   // * links and missing files,
-  // * tensors in other files than the index says,
+  // * tensors that are not in the file that the index names,
   // * an index that names a path outside of the folder, which is not opened.
   static absl::StatusOr<TensorFolder> Open(const std::string& folder);
 

@@ -40,10 +40,10 @@ class Decoder {
   // differ. The output of a row depends only on its source and its ids and is
   // bit-identical in any batch.
   //
-  // `lengths` [rows], in falling order, is the number of valid ids of each row.
-  // Empty means that all are valid. A decoder may stop computing a row after
-  // its last valid id. The readouts after this id are then arbitrary finite
-  // numbers, and the state may have fewer sources at the end.
+  // `lengths` [rows], in descending order, is the number of valid ids of each
+  // row. Empty if all positions are valid. A decoder may stop computing a row
+  // after its last valid id. The readouts after this id are then arbitrary
+  // finite numbers, and the state may have fewer sources at the end.
   virtual Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
                          absl::Span<const int32_t> lengths,
                          DecoderState<T>* state) const = 0;

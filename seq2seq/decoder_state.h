@@ -38,7 +38,7 @@ class DecoderState : public LayerState<T> {
   };
 
   // Creates an empty state, for Begin(). `lengths` [sources] are the valid
-  // positions of each source's memory. Empty means that all are valid. The
+  // positions of each source's memory. Empty if all positions are valid. The
   // lengths are copied.
   DecoderState(Tape<T>& tape, int64_t sources,
                absl::Span<const int32_t> lengths, int num_slots);

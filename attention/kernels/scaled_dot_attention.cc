@@ -257,7 +257,7 @@ void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
   });
 }
 
-// Replaces a block of scores by their weights.
+// Replaces a block of scores with their weights.
 template <typename T>
 void Normalize(const QueryBlock& block, int64_t count, RowSums<T> rows,
                T* scores) {

@@ -2,8 +2,8 @@
 //
 //   W_output f(W_input x + b_input) + b_output
 //
-// where f is ReLU or GELU. With SwiGLU, silu(W_gate x + b_gate) * (W_input
-// x + b_input) replaces f(W_input x + b_input).
+// where f is ReLU or GELU. With SwiGLU, f(W_input x + b_input) is replaced by
+// silu(W_gate x + b_gate) * (W_input x + b_input).
 #ifndef ATTENTION_TRANSFORMER_FEED_FORWARD_H_
 #define ATTENTION_TRANSFORMER_FEED_FORWARD_H_
 

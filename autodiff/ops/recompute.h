@@ -161,7 +161,7 @@ struct RowBlock {
 // an example. fn(inputs, block) returns [1, heads, block.count, width]. The
 // requirements of Recompute() hold for each block. Only one block at a time is
 // in memory. Both passes compute the blocks in ascending order, so that
-// gradients are added in the same order as by one pass over all rows.
+// gradients are added in the same order as in one pass over all rows.
 template <typename T, typename F>
 Var<T> RecomputeRows(Tape<T>& tape, absl::Span<const Var<T>> inputs,
                      const Shape& shape, int64_t most, F fn) {

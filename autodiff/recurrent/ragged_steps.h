@@ -21,7 +21,7 @@ namespace regard {
 // Trivially copyable. Data that depends on lengths is stored in the arena.
 class RaggedSteps {
  public:
-  // `lengths` [batch], each in 0 .. time. Empty means that all are `time`.
+  // `lengths` [batch], each in 0 .. time. Empty if all lengths are `time`.
   RaggedSteps(int64_t batch, int64_t time, absl::Span<const int32_t> lengths,
               bool reverse, Arena& arena)
       : batch_(batch),

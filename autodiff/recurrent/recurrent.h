@@ -24,7 +24,7 @@ struct SequenceInputs {
   Var<T> weight_hh;      // [gates * width, width]
   Var<T> bias_hh;        // [gates * width], or empty
   CellState<T> initial;  // before the first step
-  // [batch], each in 0 .. time. Empty means that all are `time`.
+  // [batch], each in 0 .. time. Empty if all lengths are `time`.
   absl::Span<const int32_t> lengths = {};
   bool reverse = false;  // reads each sequence from its own end to its start
 };

@@ -47,8 +47,8 @@ struct SentenceData {
   Tokenizers tokenizers = {};
   // Segments `train` anew in each epoch. Null if the segmentation is fixed.
   std::shared_ptr<const SubwordSampler> sampler = {};
-  // The contents of the files from which the tokenizers can be made again, by
-  // their names in the run folder.
+  // The contents of the files from which the tokenizers can be made again,
+  // keyed by the file names in the run folder.
   std::map<std::string, std::string> files = {};
   // Notes for the user, such as omitted pairs. One sentence each.
   std::vector<std::string> notes = {};

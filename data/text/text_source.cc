@@ -50,8 +50,8 @@ class TextSource : public WithOptions<DataSource<TextData>, TextConfig> {
   using WithOptions::WithOptions;
   static constexpr bool kReadsDevPath = true;
 
-  // If the whole file is the test split, a trained model can predict without a
-  // text.
+  // If the whole file is the test split, a trained model can predict without
+  // data.path.
   static DataPath Path(const Options& options) {
     return IsTest(options) ? DataPath::kOptional : DataPath::kRequired;
   }

@@ -48,7 +48,8 @@ ChildProgram::ChildProgram(const std::vector<std::string>& command,
   SendTo(output + ".out", STDOUT_FILENO);
   SendTo(output + ".err", STDERR_FILENO);
   if (unprivileged) {
-    // Fails for other users than root, who do not have these capabilities.
+    // Fails for all users except root, because they do not have these
+    // capabilities.
     prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE);
     prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH);
   }

@@ -31,7 +31,7 @@ constexpr char kFixedContext[] =
     "encoder { embedding: 256 hidden: 256 } decoder { embedding: 256 hidden: "
     "256 context: LAST_STATE }";
 
-// Targets have kTime ids, or kTime / 2 to kTime ids in falling order.
+// Targets have kTime ids, or kTime / 2 to kTime ids in descending order.
 void Step(benchmark::State& state, const char* config, bool ragged) {
   TestModel<float> model(config, kWords);
   const RandomStream random(2, "sentences");

@@ -31,7 +31,8 @@
 namespace regard {
 namespace {
 
-// Returns pairs with targets of falling length and sources of growing length.
+// Returns pairs with targets of decreasing length and sources of increasing
+// length.
 const std::vector<EncodedPair>& Pairs() {
   static const auto* pairs =
       new std::vector<EncodedPair>{{{8, 3}, {5, 5, 6, 4, 3}},
