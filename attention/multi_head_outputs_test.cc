@@ -1,5 +1,5 @@
-// Tests of multi-head attention with a head output, and with values whose
-// number of heads and width differ from those of the keys.
+// Tests of multi-head attention with a head output, and with values that differ
+// from the keys in the number of heads and in width.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
