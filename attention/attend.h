@@ -91,7 +91,8 @@ class AttentionLayer {
   // Returns the context of Attend(), computed by a kernel that reads the heads
   // side by side, as projections write them. queries [batch, queries,
   // heads * width], keys and values [batch, keys, key heads * width] -> [batch,
-  // queries, heads * value width]. Hooks only receive statistics of rows.
+  // queries, heads * value width]. Hooks only receive `log_decays`
+  // and statistics of rows.
   Var<T> ContextSideBySide(Forward<T>& forward, ScoreInputs<T> inputs,
                            Var<T> values, int64_t heads) const;
 

@@ -3,8 +3,8 @@
 //
 // Blocks double in size while the first steps find out how much memory is
 // needed. The next Reset() replaces them with a single block. From then on, a
-// step makes no heap allocation, and its memory is backed by huge pages. Not
-// thread-safe: each tape owns its arenas.
+// step of the same size makes no heap allocation. Large blocks request huge
+// pages. Not thread-safe: each tape owns its arenas.
 #ifndef AUTODIFF_ARENA_H_
 #define AUTODIFF_ARENA_H_
 

@@ -1,4 +1,4 @@
-// The record that a tape stores for each value.
+// Nodes: the storage of each value on a tape, and of its gradient.
 #ifndef AUTODIFF_NODE_H_
 #define AUTODIFF_NODE_H_
 

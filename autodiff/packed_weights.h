@@ -3,9 +3,10 @@
 // ParameterStore, and serve all tapes: the leaves of all threads refer to the
 // same PackedWeight (Tape::Leaf()).
 //
-// A copy is made when a product first needs it, and is used until the weights
-// change. Its memory is kept for the next copy, so that a warm step makes no
-// heap allocation.
+// One of the first products after a change of the weights makes a copy
+// (ops/leaf_products.h). Products use it until the weights change again. Its
+// memory is kept for the next copy, so that a warm step makes no heap
+// allocation.
 //
 // Thread-safe, except that no product may read weights while a thread changes
 // them.

@@ -1,9 +1,9 @@
 // A tape: reverse-mode automatic differentiation of operations that run
 // eagerly.
 //
-// Computing an operation runs it now and appends one record. Backward() visits
-// the records in reverse. An operation consists of forward code and a recorded
-// closure:
+// Computing an operation runs it now. If an output needs a gradient, the
+// operation also appends one record. Backward() visits the records in reverse.
+// An operation consists of forward code and a recorded closure:
 //
 //   template <typename T>
 //   Var<T> Square(Var<T> x) {
@@ -23,9 +23,9 @@
 //   }
 //
 // There is no global state: operations find the tape through their operands.
-// One tape belongs to one thread, and different tapes are independent. A Var is
-// valid until the tape is reset, rewound past it, or has released it in a
-// backward pass. Debug builds check this.
+// Only one thread at a time may use a tape. Different tapes are independent. A
+// Var is valid until the tape is reset, rewound past it, or has released it in
+// a backward pass. Debug builds check this.
 #ifndef AUTODIFF_TAPE_H_
 #define AUTODIFF_TAPE_H_
 

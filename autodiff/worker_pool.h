@@ -29,7 +29,8 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   // Calls work(i) once for each i in 0 .. count - 1, and returns when all calls
-  // are done. CHECK-fails if another call of Run() is in progress.
+  // are done. Must not be called while another call of Run()
+  // is in progress, which fails a check if both use several threads.
   void Run(int64_t count, absl::FunctionRef<void(int64_t)> work);
 
   int threads() const { return static_cast<int>(threads_.size()) + 1; }

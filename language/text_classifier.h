@@ -103,7 +103,7 @@ class TextClassifier : public BertModel {
 
   // Returns why the text cannot be encoded. Empty if it can be encoded.
   std::string ReasonToReject(const LabelledText& text) const;
-  // Returns the typed text or the example of `question`. The label of a typed
+  // Returns the typed text or the example of `request`. The label of a typed
   // text is -1.
   absl::StatusOr<LabelledText> Read(const PredictionRequest& request) const;
   Example Encode(const LabelledText& text) const;

@@ -19,12 +19,14 @@
 //   embedded               input of the first layer, from tokens or patches
 //   attention_norm_scale   factor of each row in the norm "attention_norm"
 //   distance_bias          bias of the scores from a position encoding
+//   log_decays             logarithms of the gates of a forgetting gate
 //   readout, logits        input and output of an output head
 //
 // A hook reads values or gradients, or replaces values. If it only reads
 // values, the pass stays bit-identical: values that fused kernels do not store
-// are computed separately. For gradients and replacements, the pass uses plain
-// operations instead of fused kernels. The results may differ in rounding.
+// are computed separately. If a hook replaces scores or weights, or requests
+// their gradients, the pass uses plain operations instead of fused kernels. The
+// results may then differ in rounding.
 //
 // Statistics of the rows of `weights` cost much less than the weights, because
 // fused kernels compute them without storing the weights.

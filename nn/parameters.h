@@ -184,7 +184,8 @@ class ParameterStore {
   // Call a non-const overload before each change of values, so that later
   // products repack the weights. Do not write to a span after a later product,
   // which may have packed the old values. During a change, no other thread may
-  // compute with the store. Only debug builds check these rules.
+  // compute with the store. Only debug builds check that products read the
+  // current weights.
   absl::Span<T> values() {
     packed_.Invalidate();
     return values_.span();

@@ -112,8 +112,9 @@ void AllocateGradients(absl::Span<const Var<T>> inputs) {
 // trivially copyable. It must not read anything that changes in between, except
 // the tape: both runs see the mode and random state of the first run. In
 // addition to `inputs`, fn may use leaves, such as parameters, and values that
-// need no gradient. If fn uses any other value that needs a gradient, a check
-// fails. Dropout in fn has the same mask both times. Values and gradients are
+// need no gradient. fn must not use other values that need a gradient. A check
+// finds this unless such a value already has a gradient from a later operation.
+// Dropout in fn has the same mask both times. Values and gradients are
 // bit-identical to fn without Recompute().
 template <typename T, typename F>
 Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {

@@ -143,7 +143,7 @@ class Task {
   // the request and what is required. `forward` has no gradients. If it has a
   // hook, the hook observes the forward passes of the prediction.
   virtual absl::StatusOr<Prediction> Predict(
-      Forward<float>& /*forward*/, const PredictionRequest& /*question*/,
+      Forward<float>& /*forward*/, const PredictionRequest& /*request*/,
       const PredictOptions&) const {
     return absl::InvalidArgumentError(
         "the task of this run cannot predict: it does not implement Predict(); "
@@ -153,7 +153,7 @@ class Task {
   // attention/inspection/inspection.h. Returns the same errors as Predict(). An
   // error about the output to explain begins with "target".
   virtual absl::StatusOr<Traced<float>> Trace(
-      Forward<float>& /*forward*/, const PredictionRequest& /*question*/,
+      Forward<float>& /*forward*/, const PredictionRequest& /*request*/,
       const TraceOptions&) const {
     return absl::InvalidArgumentError(
         "the task of this run cannot be inspected: it does not implement "
