@@ -12,8 +12,8 @@ void ParallelFor(Forward<T>& forward, int64_t count,
                  absl::FunctionRef<void(Forward<T>& passes, int64_t)> work) {
   const ScopedFlushDenormals flush;  // the threads of a pool do this as well
   WorkerPool* const pool = InferenceThreads::Pool();
-  // If there are fewer calls than threads, the threads share the products of
-  // each call instead.
+  // If there are fewer calls than threads, the threads share the matrix
+  // products of each call instead.
   if (pool == nullptr || pool->threads() == 1 || count < pool->threads() ||
       forward.hook() != nullptr) {
     for (int64_t i = 0; i < count; ++i) work(forward, i);

@@ -30,9 +30,9 @@ struct Gpt2Folder {
   int64_t vocabulary = 0;
   std::optional<BytePairs> pairs;
 
-  // Fills the finalized parameters of a LanguageModel with the vocabulary
-  // `pairs`. Table rows without a token are dropped. See
-  // PretrainedWeights::Load() for `kept`.
+  // Loads the weights of the folder into the finalized parameters of a
+  // LanguageModel whose vocabulary is `pairs`. Table rows without a token are
+  // dropped. See PretrainedWeights::Load() for `kept`.
   absl::Status LoadWeights(ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
 };

@@ -107,9 +107,9 @@ class CaptionModel : public Model<float> {
       Forward<float>& forward, const CaptionSet& set,
       absl::Span<const int64_t> images) const;
 
-  // Returns the attention weights with which each token of a sentence, prompt
-  // included, is predicted at layer config.map_layer(): [ids, tokens of the
-  // image]. The rows of the prompt are 0. Requires cross-attention.
+  // Returns the weights with which layer config.map_layer() attends to the
+  // image at the position that predicts each token: [ids, tokens of the image].
+  // `ids` includes the prompt, whose rows are 0. Requires cross-attention.
   std::vector<float> TokenAttention(Forward<float>& forward,
                                     const CaptionSet& set, int64_t image,
                                     absl::Span<const int32_t> ids) const;

@@ -115,8 +115,8 @@ struct QueryBlock {
   bool hides = false;
 
   // The first key of the first key block. Key blocks begin at multiples of
-  // their size, so that the bits of a query do not depend on other queries in
-  // its block.
+  // their size, so that the result of a query does not depend on other
+  // queries in its block.
   int64_t first_block() const { return begin_key / kKeyBlock * kKeyBlock; }
   int64_t query(int64_t i) const {
     return begin + (rows == nullptr ? i : rows[i]);

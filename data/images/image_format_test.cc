@@ -67,7 +67,7 @@ TEST(FitImageTest, ACropMayBeOfALargerImage) {
 }
 
 // The whole resized image would have 8192 x 536,862,720 pixels in three
-// channels, so the central part must be computed alone.
+// channels, so only the central part may be computed.
 TEST(FitImageTest, OfALongImageOnlyTheMiddleIsComputed) {
   ImageFormat format = FormatOf(224, 224, true);
   format.set_grey(false);

@@ -22,7 +22,7 @@ struct AddedToken {
   // Whether white space before the token, or after it, belongs to the token.
   bool left_strip = false;
   bool right_strip = false;
-  // Whether the token is searched only after all tokens that are not
+  // Whether the token is searched for only after all tokens that are not
   // `normalized`.
   bool normalized = false;
   bool special = true;  // has no effect in Regard

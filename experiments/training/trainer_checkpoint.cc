@@ -124,8 +124,8 @@ absl::Status Trainer::Save() {
     add(reducer_.GatherToRankZero(slab.values, &wholes.emplace_back()),
         StatePrefix(slab));
   }
-  // Saves the state that only further steps need. After the end, there are
-  // none.
+  // Saves the state that only further steps need. A finished run has
+  // no further steps.
   if (!finished()) {
     if (!selected.ema.empty() && !selected.best.empty()) {
       add(selected.ema, kEmaPrefix);

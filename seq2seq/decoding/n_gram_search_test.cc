@@ -122,7 +122,7 @@ std::vector<Hypothesis> All(const std::vector<const Probabilities*>& tables,
 void ExpectBest(const std::vector<const Probabilities*>& tables, double alpha,
                 bool logs = false) {
   const std::vector<Hypothesis> expected = All(tables, 4, alpha, logs);
-  // The beam is wide enough for all sentences that continue.
+  // The beam is wide enough for all unfinished hypotheses.
   const std::vector<Hypothesis> found = SearchIn(
       tables, /*max_length=*/5,
       (logs ? "ensemble_mean: LOG_PROBABILITIES " : "") +

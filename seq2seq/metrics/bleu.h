@@ -25,11 +25,11 @@ enum class BleuTokenizer {
 // Returns the tokens of a sentence according to mteval-v13a.
 std::vector<std::string> Tokenize13a(absl::string_view sentence);
 
-// Returns the statistics of a sentence with at least one reference. They are
-// the number of tokens of the prediction and of the reference nearest in
-// length, then the matches, and then the totals, of n-gram orders 1 to 4. The
-// statistics of a corpus are the sums over its sentences.
 inline constexpr int kBleuStatistics = 2 + 2 * kBleuOrders;
+// Returns the statistics of a sentence with at least one reference. The first
+// two are the numbers of tokens of the prediction and of the reference nearest
+// in length. The matches of n-gram orders 1 to 4 follow, and then their totals.
+// The statistics of a corpus are the sums over its sentences.
 std::array<double, kBleuStatistics> BleuStatistics(
     const std::string& prediction, absl::Span<const std::string> references,
     BleuTokenizer tokenizer);

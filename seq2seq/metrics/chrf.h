@@ -15,9 +15,9 @@
 
 namespace regard {
 
-// Returns three counts for each order, first of characters, then of words. They
-// are the n-grams of the prediction, the n-grams of the reference that scores
-// best, and the shared n-grams. The statistics of a corpus are the sums over
+// Returns three counts for each order of characters, then for each order of
+// words: the numbers of n-grams of the prediction, of the reference that scores
+// best, and of n-grams in both. The statistics of a corpus are the sums over
 // its sentences.
 //
 // N-grams of 1 to `word_order` words are counted after punctuation is split
