@@ -281,19 +281,17 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
       in.queries.dim(1) * in.keys.dim(2) * parts_.scorer->WidthPerPair();
   const int64_t queries = in.queries.dim(2);
   const int64_t in_batch = in.queries.dim(0) * queries * numbers_of_row;
-  const bool needs_grad =
-      forward.tape().recording() &&
-      (in.queries.needs_grad() || in.keys.needs_grad() || values.needs_grad());
+  const bool records = forward.tape().recording();
   // A block copies the keys and values that it sees. In a search step, the copy
   // costs more than all scores.
-  if (!ReadsRuns() && !needs_grad &&
+  if (!ReadsRuns() && !records &&
       (queries == 1 || in_batch <= in.keys.size() + values.size())) {
     return 0;
   }
-  // Blocks of causal queries skip all later keys. This does not pay if
-  // gradients are needed, because the backward pass computes each block again.
+  // Blocks of causal queries skip all later keys. This does not pay if the tape
+  // records, because the backward pass computes each block again.
   const bool skips_keys =
-      ReadsRuns() || (in.mask.causal && !needs_grad && queries > kSkippingRows);
+      ReadsRuns() || (in.mask.causal && !records && queries > kSkippingRows);
   const int64_t most_rows = skips_keys ? kSkippingRows : kMaxRows;
   if (block_ > 0) return std::min(block_, most_rows);
   if (!skips_keys && queries <= 2 * kMaxRows &&

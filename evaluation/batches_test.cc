@@ -54,16 +54,18 @@ class BatchesTest : public ::testing::Test {
 
   // Returns the Forwards that were used by `count` calls. The first `together`
   // calls wait for one another. Calls on several threads must not use the pool
-  // for products.
+  // for products. A call may only record on the tape for a hook.
   std::set<const Forward<float>*> Takers(int64_t count, int64_t together = 1) {
     WorkerPool* const pool = together > 1 ? nullptr : InferenceThreads::Pool();
     std::latch begun(together);
     std::mutex mutex;
     std::set<const Forward<float>*> takers;
+    const bool hook = forward_->hook() != nullptr;
     ParallelFor<float>(*forward_, count,
                        [&](Forward<float>& passes, int64_t i) {
                          if (i < together) begun.arrive_and_wait();
                          EXPECT_EQ(InferenceThreads::Pool(), pool);
+                         EXPECT_EQ(passes.tape().recording(), hook);
                          const std::lock_guard<std::mutex> lock(mutex);
                          takers.insert(&passes);
                        });
