@@ -28,13 +28,13 @@ _STYLE = ("text { font: 13px 'DejaVu Sans', sans-serif; fill: #1d2129 } "
 
 
 def descriptions_of(index):
-    """The description of each directory, from the list of the index."""
+    """Returns the description of each directory in the list of the index."""
     section = index.split("\n## Directories\n", 1)[1].split("\n## ", 1)[0]
     return dict(re.findall(r"^    (\w+)/ +(.+)$", section, re.MULTILINE))
 
 
 def directories_of(layers):
-    """The directories, lowest first, without what is outside of the layers."""
+    """Returns the directories that have a layer, the lowest first."""
     names = runpy.run_path(layers)
     order = names["_LAYERS"] + names["_LEAVES"]
     return [name for name in order if name not in ("third_party", "docs")]
@@ -46,7 +46,7 @@ def text(x, y, style, content):
 
 
 def draw(directories, descriptions):
-    """The picture. The lowest directory is at the bottom."""
+    """Returns the picture, with the lowest directory at the bottom."""
     starts = [first for _, first in _BANDS]
     bands = []
     for name in directories:

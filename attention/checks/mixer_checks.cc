@@ -310,7 +310,7 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
     const TestArray got = ArrayOf(y);
     const std::vector<TestArray> gradients = tested.Gradients(x, y);
     const TestArray random = RandomArray(got.shape, "projection");
-    // The expected values come from the valid positions alone. The expected
+    // The expected values only come from the valid positions. The expected
     // gradients use the elements of `random` at these positions.
     const Var<double> exact = tested.Input(Take(full, 1, places_of_valid));
     const Var<double> z = tested.layer()(tested.forward(), exact, {});

@@ -1,4 +1,4 @@
-"""The page about commands, from their --help."""
+"""Makes the page about commands from their --help."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ def _flags(block):
 
 
 def _block(block):
-    """The lines of a part of a help text between two empty lines."""
+    """Returns the lines of a part of a help text between two empty lines."""
     if all(_FLAG.fullmatch(line) for line in block.split("\n")):
         return _flags(block)
     title, _, rest = block.partition("\n")

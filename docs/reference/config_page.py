@@ -1,4 +1,4 @@
-"""The pages about config fields, from the comments of the protos."""
+"""Makes the page about config fields from the comments of the protos."""
 
 import markdown
 

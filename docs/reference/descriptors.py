@@ -56,7 +56,7 @@ def _varint(data, at):
 
 
 def _decode(data):
-    """The values of a message by field number: integers or bytes."""
+    """Returns the values of a message by field number: integers or bytes."""
     values, at = {}, 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -85,7 +85,7 @@ def _packed(data):
 
 
 class Descriptors:
-    """All messages and enums of a descriptor set, by their full names."""
+    """The messages and enums of a descriptor set, by their full names."""
 
     def __init__(self, data):
         self.messages = {}

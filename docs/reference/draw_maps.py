@@ -55,8 +55,8 @@ def with_rotary(name, fields):
     return attention(name, f"scaled_dot {{}} {_ROTARY} {fields}")
 
 
-def beside(name, fields):
-    """Fields of multi-head attention, beside the attention of each head."""
+def multi_head(name, fields):
+    """Returns a model with fields of multi-head attention outside its score."""
     return language_model(
         name, f"attention={{heads: 2 attention {{ scaled_dot {{}} {_ROTARY} }} "
         f"{fields}}}")
@@ -104,12 +104,12 @@ SELF_ATTENTION = [
     with_rotary("moba", "selection { moba { block_size: 4 top_k: 3 } }"),
     with_rotary("nsa_blocks",
                 "selection { nsa_blocks { block_size: 4 top_n: 3 } }"),
-    beside("query_key_norm", "query_key_norm {}"),
+    multi_head("query_key_norm", "query_key_norm {}"),
     language_model("latent", "attention={attention { scaled_dot {} "
                    f"{_NO_POSITION} }} latent {{}}}}"),
-    beside("gate", "head_output { gate {} }"),
-    beside("norm", "head_output { norm {} }"),
-    beside("differential", "head_output { differential {} }"),
+    multi_head("gate", "head_output { gate {} }"),
+    multi_head("norm", "head_output { norm {} }"),
+    multi_head("differential", "head_output { differential {} }"),
     mixer("linear_attention", "heads: 2"),
     mixer("retention", "heads: 2"),
     mixer("gated_linear", "heads: 2"),
@@ -121,7 +121,7 @@ SELF_ATTENTION = [
 
 
 def trained(regard, run, config, overrides):
-    """Trains a run, unless it is finished; returns its metrics."""
+    """Trains a run unless it is finished, and returns its metrics."""
     status = os.path.join(run, "status.json")
     if os.path.exists(status):
         with open(status, encoding="utf-8") as file:
@@ -143,17 +143,17 @@ def maps(regard, run, *arguments):
     return json.loads(printed.stdout)["maps"]
 
 
-def share(rows, columns_of):
-    """The mean share of each row's absolute weights on one of its columns."""
-    shares = [
+def mean_weight(rows, columns_of):
+    """Returns the mean fraction of a row's absolute weights in one column."""
+    fractions = [
         abs(row[columns_of(i)]) / (sum(map(abs, row)) or 1)
         for i, row in enumerate(rows) if i >= _FIRST
     ]
-    return sum(shares) / len(shares)
+    return sum(fractions) / len(fractions)
 
 
 def cells(rows, size, left, top):
-    """A map as SVG: darker cells have a greater part of the row's weight."""
+    """Draws a map as SVG. Darker cells have more of the weight of their row."""
     shades = {}
     for i, row in enumerate(rows):
         largest = max(map(abs, row)) or 1
@@ -226,9 +226,9 @@ def draw_self_attention(regard, folder):
                           overrides + _LANGUAGE_MODEL_TRAINING)
         found = maps(regard, run, _LINE)
         previous = max(found[0]["heads"],
-                       key=lambda rows: share(rows, lambda i: i - 1))
+                       key=lambda rows: mean_weight(rows, lambda i: i - 1))
         repeated = max(found[1]["heads"],
-                       key=lambda rows: share(rows, lambda i: i - _REPEAT))
+                       key=lambda rows: mean_weight(rows, lambda i: i - _REPEAT))
         left = 8 + index % across * wide
         top = 36 + index // across * high
         parts += [

@@ -1,4 +1,4 @@
-"""The page about public headers, from their first paragraphs."""
+"""Makes the page about public headers from their first paragraphs."""
 
 import re
 
@@ -16,7 +16,7 @@ def _first_paragraph(path):
 
 
 def text(listed, notes):
-    """`listed` has a line for each target, and then one for each header."""
+    """Returns the page. In `listed`, a target comes before its headers."""
     lines = [notes.pop("Introduction"), ""]
     shown = set()
     for block in re.split(r"\n(?=//)", listed.strip()):

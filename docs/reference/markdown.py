@@ -4,8 +4,8 @@ import re
 
 
 def paragraphs(comment):
-    """The paragraphs of a comment, one line each. Indented lines stay as they
-    are, as code."""
+    """Returns the paragraphs of a comment, one line each. Indented lines are
+    code and stay unchanged."""
     parts = []
     for part in re.split(r"\n\s*\n", comment.strip("\n")):
         if part.startswith("  "):
@@ -17,7 +17,7 @@ def paragraphs(comment):
 
 
 def escaped(text):
-    """`text` so that Markdown shows it as it is, apart from its code spans."""
+    """Escapes what Markdown would change outside of code spans."""
     pieces = re.split(r"(`[^`]*`)", text)
     for i in range(0, len(pieces), 2):
         piece = re.sub(r"(?<![\w-])(--[a-z_]+(?:=[A-Z]+)?)", r"`\1`", pieces[i])
@@ -31,7 +31,7 @@ def escaped(text):
 
 
 def table(heads, rows):
-    """The lines of a table, or nothing if there are no rows."""
+    """Returns the lines of a table, or an empty list without rows."""
     if not rows:
         return []
     cells = [" | ".join(cell.replace("|", "\\|") for cell in row)

@@ -1,4 +1,4 @@
-"""The page about the parts of attention, from their registries and protos."""
+"""Makes the page about mechanisms from their registries and protos."""
 
 import json
 import re
@@ -63,7 +63,7 @@ def _heading(title, notes):
 
 
 def _picture(name, pictures, notes):
-    """The lines of a picture that draw_maps.py has drawn."""
+    """Returns the lines that show a picture of draw_maps.py."""
     about = notes.pop(name)
     if f"{name}.svg" not in pictures:
         return []

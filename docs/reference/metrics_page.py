@@ -1,4 +1,4 @@
-"""The page about metrics, from the declarations of tasks and of training."""
+"""Makes the page about metrics from the declarations of tasks and training."""
 
 import json
 import os
@@ -14,7 +14,7 @@ _SECOND = ", on held-out examples unlike the training data"
 
 
 def _tasks(plugins):
-    """Descriptions and metrics by the message of the task's model."""
+    """Returns the description and metrics of each task, by its message."""
     tasks = {}
     for block in plugins.split("\n\n"):
         title, *lines = block.strip("\n").split("\n")
@@ -40,7 +40,7 @@ def _rows(metrics):
 
 
 def _training_metrics(regard, config):
-    """The metrics in run.json after a training without optimizer steps."""
+    """Returns the metrics in run.json after a training without steps."""
     with tempfile.TemporaryDirectory() as folder:
         run = os.path.join(folder, "run")
         subprocess.run(

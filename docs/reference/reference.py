@@ -30,7 +30,7 @@ def _read(path):
 
 
 def _notes(name):
-    """The paragraphs of a page that no program knows, by their headings."""
+    """Returns the hand-written paragraphs of a page, by heading."""
     parts = re.split(r"^## (.*)\n", _read(os.path.join(_HERE, "notes", name)),
                      flags=re.MULTILINE)
     return {heading: text.strip() for heading, text in
