@@ -16,7 +16,7 @@ size_t RoundUp(size_t bytes, size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Asks for huge pages, which reduce TLB misses. They are optional, so errors
+// Requests huge pages, which reduce TLB misses. They are optional, so errors
 // are ignored. Both arguments are multiples of kHugePage.
 void AdviseHugePages(char* begin, size_t bytes) {
   if (bytes > 0) madvise(begin, bytes, MADV_HUGEPAGE);
@@ -68,8 +68,8 @@ void* Arena::AllocateInNextBlock(size_t bytes) {
 
 void* Arena::AllocateDense(size_t bytes) {
   void* const result = Allocate(bytes);
-  // Blocks smaller than a huge page are not aligned to huge pages. The last
-  // page is advised as a whole, because the next allocations fill it.
+  // Blocks smaller than a huge page are not aligned to huge pages. The advice
+  // covers the whole last page, because the next allocations fill it.
   if (end_ < kHugePage) return result;
   const size_t begin = (offset_ - bytes) / kHugePage * kHugePage;
   AdviseHugePages(base_ + begin, RoundUp(offset_, kHugePage) - begin);

@@ -1,9 +1,9 @@
 // An arena: the memory of one training step. Allocation increments a pointer,
 // and release sets it back.
 //
-// Blocks double in size while the first steps find out how much memory is
-// needed. The next Reset() replaces them with a single block. From then on, a
-// step of the same size makes no heap allocation. Large blocks request huge
+// During the first steps, each new block is at least twice as large as the last
+// one. The next Reset() replaces all blocks with a single block. From then on,
+// a step of the same size makes no heap allocation. Large blocks request huge
 // pages. Not thread-safe: each tape owns its arenas.
 #ifndef AUTODIFF_ARENA_H_
 #define AUTODIFF_ARENA_H_
@@ -97,8 +97,8 @@ class Arena {
     Release(mark);
   }
 
-  // Releases everything. Several blocks are replaced with one of their total
-  // size.
+  // Releases everything. If there are several blocks, replaces them with a
+  // single block of their total size.
   void Reset();
 
   // The number of bytes in use.
@@ -114,7 +114,7 @@ class Arena {
   struct Block {
     std::unique_ptr<char[], FreeDeleter> memory;
     size_t bytes;
-    size_t filled = 0;  // bytes in use when a later block was entered
+    size_t filled = 0;  // bytes in use when the arena moved to a later block
   };
 
   static Block MakeBlock(size_t bytes);

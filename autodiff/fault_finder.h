@@ -16,14 +16,16 @@ namespace regard {
 // Searches the value that an operation returns, and each gradient that its
 // backward closure contributes to.
 //
-// Scores may contain -inf. Scores may also discard a NaN, such as one in the
-// branch that a Where() does not take. Between Tape::BeginScores() and
-// EndScores(), a NaN is a fault only if the final scores contain one. An
-// infinity is a fault only if the final scores contain +inf.
+// Scores may contain -inf. Operations that compute scores may also discard a
+// NaN, for example in the branch that a Where() does not take. Between
+// Tape::BeginScores() and EndScores(), a NaN is therefore a fault only if the
+// final scores contain a NaN. An infinity is a fault only if the final scores
+// contain +inf.
 template <typename T>
 class FaultFinder : public TapeObserver<T> {
  public:
-  // Observes `tape` until this is destroyed. Replaces the previous observer.
+  // Observes `tape` for the lifetime of this object. Replaces the previous
+  // observer.
   explicit FaultFinder(Tape<T>& tape);
   ~FaultFinder() override;
   FaultFinder(const FaultFinder&) = delete;
@@ -53,7 +55,8 @@ class FaultFinder : public TapeObserver<T> {
   bool in_scores_ = false;
   std::string nan_in_scores_;  // the first NaN, formatted like fault_
   std::string infinity_in_scores_;
-  std::vector<const Node<T>*> contributions_;  // not searched yet
+  // contributions that have not been searched yet
+  std::vector<const Node<T>*> contributions_;
 };
 
 extern template class FaultFinder<float>;

@@ -87,7 +87,7 @@ struct Setting {
   uint32_t needs_grad = ~0u;
   // Input k is the Var of input alias[k]. If empty, each input is its own Var.
   std::vector<size_t> alias;
-  // Gradients that exist before the backward pass. Empty if there are none.
+  // Gradients that exist before the backward pass. May be empty.
   Arrays<T> standing;
   // The byte that fills uninitialized memory. 0xFF makes every element NaN.
   int free_memory = 0xFF;
@@ -101,7 +101,7 @@ struct Outcome {
 };
 
 // Returns the value of `f` and the gradient of its inner product with
-// `cotangent`. If `cotangent` is empty, a random one is used.
+// `cotangent`. If `cotangent` is empty, uses a random cotangent.
 template <typename T>
 Outcome<T> RunFunction(const CheckedFunction<T>& f,
                        const std::vector<CheckedInput>& inputs,

@@ -6,9 +6,9 @@
 //                   [](auto&, auto in) { return Square(in[0]); })}),
 //               testing::IsEmpty());
 //
-// The operation must be a template of the scalar type. Derivatives are compared
-// with finite differences in double, and the results in float with the results
-// in double.
+// The operation must be a template of the scalar type. In double, derivatives
+// are compared with finite differences. Results in float are compared with
+// results in double.
 #ifndef AUTODIFF_GRADIENT_FAILURES_H_
 #define AUTODIFF_GRADIENT_FAILURES_H_
 

@@ -1,4 +1,4 @@
-// Macros for explicit instances of templates that are defined in source files.
+// Macros that explicitly instantiate templates in source files.
 #ifndef AUTODIFF_INSTANTIATE_H_
 #define AUTODIFF_INSTANTIATE_H_
 

@@ -37,9 +37,11 @@ struct LeafNode : Node<T> {
   // gradient is sparse. Rows of a sparse gradient that are not marked contain
   // zeros.
   uint8_t* touched_rows;
-  // State of products with the leaf on the tape: autodiff/ops/leaf_products.h.
+  // State of matrix products with this leaf on the tape
+  // (autodiff/ops/leaf_products.h).
   LeafPart<T>* parts;
-  // The copies that products share, or null if the leaf's owner keeps none.
+  // The packed copies that products share. Null if the owner of the leaf keeps
+  // no copies.
   PackedWeight<T>* packed;
 };
 

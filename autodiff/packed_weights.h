@@ -44,16 +44,17 @@ class PackedPart {
   PackedPart(PackedWeights<T>& owner, const PartPlace& place, PackedPart* next)
       : owner_(owner), place_(place), next_(next) {}
 
-  // Returns the copy, or null if none was made since the weight last changed.
+  // Returns the copy. Returns null if the part has not been packed since the
+  // weight last changed.
   const T* Current() const;
 
-  // Counts products that read the part itself. Returns their number since the
-  // weights last changed.
+  // Adds `products` to the count of products that read the part itself instead
+  // of a copy. Returns the count since the weights last changed.
   int64_t CountProducts(int64_t products);
 
   // Packs `transposed`, which must be the part, unless another thread has
   // already packed it. If another thread is packing it now, waits for the copy
-  // if `waits`, and returns null if not.
+  // if `waits` is true, and returns null if `waits` is false.
   const T* Pack(const ConstMatrix<T>& transposed, bool waits = true);
 
   const PartPlace& place() const { return place_; }
@@ -77,8 +78,8 @@ class PackedWeight {
  public:
   explicit PackedWeight(PackedWeights<T>& owner) : owner_(owner) {}
 
-  // Returns the part at `place`, and adds it if it is new. Valid as long as the
-  // owner.
+  // Returns the part at `place`, and adds it if it is new. The pointer is valid
+  // for the lifetime of the PackedWeights.
   PackedPart<T>* FindOrAdd(const PartPlace& place);
 
  private:
@@ -115,7 +116,7 @@ class PackedWeights {
 
   std::atomic<int64_t> version_ = 1;
   std::deque<PackedWeight<T>> weights_;
-  mutable std::mutex mutex_;  // guards the rest
+  mutable std::mutex mutex_;  // guards the members below
   std::deque<PackedPart<T>> parts_;
   Arena panels_;
 };

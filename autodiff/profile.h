@@ -1,5 +1,6 @@
-// Profiles training: the time of each operation in each scope, forward and
-// backward, with the floating-point operations of its matrix products.
+// A profile of training: the time of each operation in each scope, and the
+// floating-point operations of its matrix products. Each operation has separate
+// entries for its forward and its backward pass.
 #ifndef AUTODIFF_PROFILE_H_
 #define AUTODIFF_PROFILE_H_
 
@@ -15,7 +16,7 @@
 namespace regard {
 
 // Observes one tape. Operations run one after another, so the time between two
-// records belongs to the second one.
+// records belongs to the second record.
 class TapeProfile : public TapeObserver<float> {
  public:
   struct Entry {
@@ -34,7 +35,7 @@ class TapeProfile : public TapeObserver<float> {
   void OnBackward(const char* name, const ScopeName* scope) override;
 
   // The entries by name, such as "decoder/attention/AdditiveScores forward".
-  // All scopes of a series share an entry.
+  // Scopes that differ only in their index share an entry.
   const std::map<std::string, Entry>& entries() const { return entries_; }
 
  private:

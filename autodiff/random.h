@@ -35,8 +35,8 @@ void PhiloxLanes(std::array<uint32_t, 2> key, uint32_t (&counter)[4][kLanes]) {
 std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key);
 
-// The FNV-1a hash. It is the same on every machine. `seed` continues an earlier
-// hash.
+// The FNV-1a hash. It is the same on every machine. To continue an earlier
+// hash, pass it as `seed`.
 constexpr uint64_t kHashSeed = 0xcbf29ce484222325;
 uint64_t Hash(absl::string_view text, uint64_t seed = kHashSeed);
 uint64_t Hash(uint64_t number, uint64_t seed);
@@ -47,13 +47,13 @@ class RandomStream {
  public:
   RandomStream(uint64_t seed, absl::string_view purpose);
 
-  // Returns 64 uniform bits.
+  // Returns 64 uniformly distributed bits.
   uint64_t BitsAt(uint64_t index) const;
 
   // Returns a multiple of 2^-53 that is uniform in [0, 1).
   double UniformAt(uint64_t index) const;
 
-  // Returns a standard normal number.
+  // Returns a number from the standard normal distribution.
   double NormalAt(uint64_t index) const;
 
   // Returns an integer that is uniform in 0 .. bound - 1. The bias is below

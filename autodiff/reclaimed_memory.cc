@@ -84,7 +84,8 @@ void ReclaimedMemory::AddHole(Extent extent) {
   ASAN_POISON_MEMORY_REGION(extent.begin,
                             static_cast<size_t>(extent.end - extent.begin));
 #endif
-  // The new hole usually comes last, because FreeFrom() moves down.
+  // The new hole usually comes last, because FreeFrom() moves to lower
+  // addresses.
   auto hole = holes_.end();
   while (hole != holes_.begin() && (hole - 1)->begin < extent.begin) --hole;
   hole = holes_.insert(hole, extent);

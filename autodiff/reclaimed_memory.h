@@ -3,9 +3,9 @@
 // A backward pass runs the records of a step from the last to the first.
 // Closures refer only to memory that was allocated before their record. After a
 // record has run, everything that was allocated after it is therefore free.
-// Gradients that begin later reuse this memory. A step thus stores few
-// gradients in addition to its values, and writes them to memory that is still
-// in the cache.
+// Gradients that are allocated later in the pass reuse this memory. A step thus
+// needs little memory for gradients in addition to its values, and writes
+// gradients to memory that is still in the cache.
 #ifndef AUTODIFF_RECLAIMED_MEMORY_H_
 #define AUTODIFF_RECLAIMED_MEMORY_H_
 
@@ -19,9 +19,9 @@ namespace regard {
 class ReclaimedMemory {
  public:
 #if defined(NDEBUG) && !defined(REGARD_ADDRESS_SANITIZER)
-  // Smaller gradients stay in the arena, because the search for a place would
-  // take longer than writing them. An arena that fits into a cache of the core
-  // is not reclaimed either.
+  // Smaller gradients stay in the arena, because the search for free memory
+  // would take longer than writing them. An arena that fits into a cache of the
+  // core is not reclaimed either.
   static constexpr size_t kMinBytes = size_t{1} << 14;
   static constexpr size_t kMinArena = size_t{1} << 20;
 #else
@@ -62,7 +62,7 @@ class ReclaimedMemory {
   Arena::Mark end_;            // the end of the reclaimed memory
   Arena::Mark freed_;          // the beginning of the freed memory
   std::vector<Extent> holes_;  // by descending address; never adjacent
-  std::vector<Allocation> allocations_;  // in ascending order of owners
+  std::vector<Allocation> allocations_;  // sorted by owner, in ascending order
 };
 
 }  // namespace regard

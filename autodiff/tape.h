@@ -1,9 +1,10 @@
 // A tape: reverse-mode automatic differentiation of operations that run
 // eagerly.
 //
-// Computing an operation runs it now. If an output needs a gradient, the
-// operation also appends one record. Backward() visits the records in reverse.
-// An operation consists of forward code and a recorded closure:
+// A call of an operation computes its result immediately. If an output needs a
+// gradient, the operation also appends one record. Backward() visits the
+// records in reverse. An operation consists of forward code and a recorded
+// closure:
 //
 //   template <typename T>
 //   Var<T> Square(Var<T> x) {
@@ -24,8 +25,8 @@
 //
 // There is no global state: operations find the tape through their operands.
 // Only one thread at a time may use a tape. Different tapes are independent. A
-// Var is valid until the tape is reset, rewound past it, or has released it in
-// a backward pass. Debug builds check this.
+// Var is valid until the tape is reset, is rewound to an earlier position, or
+// releases the Var in a backward pass. Debug builds check this.
 #ifndef AUTODIFF_TAPE_H_
 #define AUTODIFF_TAPE_H_
 
@@ -56,7 +57,8 @@ struct RandomState {
   // masks read the numbers during that pass.
   absl::Span<const int64_t> examples;
 
-  // Returns the number of the example at `index`, which must have one.
+  // Returns the number of the example at `index`. Unless `examples` is empty,
+  // `index` must be less than its size.
   int64_t NumberOf(int64_t index) const {
     if (examples.empty()) return index;
     REGARD_CHECK_LT(index, static_cast<int64_t>(examples.size()))
@@ -65,8 +67,9 @@ struct RandomState {
   }
 };
 
-// The key of Tape::Table(): the address of a constant that belongs to the
-// function that computes the table, and the arguments of the function.
+// The key of Tape::Table(). It consists of the arguments of the function that
+// computes the table, and of the address of a constant that belongs to this
+// function.
 struct TableKey {
   const void* maker = nullptr;
   double number = 0;
@@ -119,7 +122,7 @@ class Tape {
   // null if the gradient is not needed. Create one leaf per parameter and step:
   // two leaves whose gradients overlap fail a check, because the second would
   // overwrite the gradient of the first. Rewind() keeps a leaf that is older
-  // than the mark, and the state that products keep with it.
+  // than the mark, and the state that products store for this leaf.
   //
   // If `sparse`, few rows of the gradient [rows, cols] are written, as for an
   // embedding. `grad` must contain zeros. Rows that are not among
@@ -140,9 +143,10 @@ class Tape {
 
   // Records `backward` as the gradient of the operation that made `out`. Does
   // nothing if `out` needs no gradient. `backward` runs if a gradient reaches
-  // `out`. It takes no argument or the node of `out`. `name` must outlive the
-  // tape. `backward` may read only memory of arena() that was allocated before
-  // this call, because later memory is already released when it runs.
+  // `out`. It takes either no argument or the node of `out`. `name` must
+  // outlive the tape. `backward` may read only memory of arena() that was
+  // allocated before this call, because later memory is already released when
+  // it runs.
   template <typename F>
   void Record(const char* name, Var<T> out, F backward) {
     const Var<T> outs[] = {out};
@@ -187,8 +191,8 @@ class Tape {
   bool recording() const { return recording_; }
   void set_recording(bool recording) { recording_ = recording; }
   // Whether an output that needs a gradient was made since this was last set to
-  // false. Includes outputs that would need one if recording were on. Used by
-  // Recompute().
+  // false. Includes outputs that would need a gradient if recording were on.
+  // Used by Recompute().
   bool wanted_grad() const { return wanted_grad_; }
   void set_wanted_grad(bool wanted) { wanted_grad_ = wanted; }
 
@@ -216,9 +220,9 @@ class Tape {
   Arena& scratch() { return scratch_; }
 
   // Returns constants that are computed once and shared by several operations,
-  // such as the layers of a model. Calls fill(numbers) to write `size` numbers,
-  // unless the table of an equal key is found. Only the tables of the last
-  // kTables keys are found. The numbers live until Reset().
+  // such as the layers of a model. Unless the tape has a table with an equal
+  // key, calls fill(numbers) to write `size` numbers. The tape finds only the
+  // tables of the last kTables keys. The numbers remain valid until Reset().
   template <typename F>
   const T* Table(const TableKey& key, int64_t size, F fill) {
     for (const KeptTable& table : tables_) {
@@ -304,7 +308,7 @@ class Tape {
   struct LeafGrad {
     const T* begin;
     const T* end;
-    const T* highest_end;  // the greatest `end` up to this element
+    const T* highest_end;  // the greatest `end` up to this leaf
     uint32_t node;
   };
 
@@ -378,7 +382,8 @@ class Tape {
   const ScopeName* scope_ = nullptr;
   TapeObserver<T>* observer_ = nullptr;
 #ifndef NDEBUG
-  std::vector<uint64_t> serials_;  // indexed by node; odd for leaves
+  // serial numbers, indexed by node; odd for leaves
+  std::vector<uint64_t> serials_;
   uint64_t last_serial_ = 0;
 #endif
 };
@@ -466,8 +471,9 @@ void Tape<T>::Defer(const char* name, F work) {
     static_cast<Deferred*>(entry)->work();
     return true;
   };
-  // Omits the scope if its name will not last: a nested pass rewinds the names
-  // of its scopes, and a pass that releases values overwrites them.
+  // Omits the scope if its name would be lost before `work` runs: a nested pass
+  // rewinds the names of its scopes, and a pass that releases values overwrites
+  // them.
   const ScopeName* const scope =
       backward_depth_ > 1 || reclaiming_ != nullptr ? nullptr : scope_;
   deferred_ = new (memory) Deferred{{run, deferred_, name, scope}, work};

@@ -301,7 +301,7 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
   EXPECT_THAT(Grad(x), ElementsAre(6));
 }
 
-// A chain of steps z = y * first + x, which read old values until the end.
+// A chain of steps z = y * first + x. Every step reads `first` and x.
 class ReleaseTest : public testing::Test {
  protected:
   // An array of this size does not fill a whole number of cache lines.

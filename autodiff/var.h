@@ -30,9 +30,9 @@ void AddOrAssign(bool accumulate, int64_t n, T* __restrict to, F f) {
   }
 }
 
-// Returns `product`, which is g times a derivative, or 0 if g is 0. This
-// matters if the derivative is not finite: a weight of 0, such as the weight of
-// a score of -inf, influences nothing. Compiles without a branch, so that loops
+// Returns `product`, which is g times a derivative, or 0 if g is 0. The
+// derivative may be infinite or NaN. For example, a score of -inf has weight 0
+// and must not contribute anything. Compiles without a branch, so that loops
 // stay vectorized.
 template <typename T>
 T ZeroSafeProduct(T g, T product) {
@@ -161,8 +161,8 @@ class Var {
   const Shape* shape_ = &kScalarShape;
 #ifndef NDEBUG
   // Rewind(), Reset() and backward passes may reuse or free the memory of a
-  // node. The tape therefore compares this serial number with the number of
-  // node `index_`.
+  // node. The tape therefore compares this serial number with the serial number
+  // of the node at `index_`.
   const Tape<T>* tape_ = nullptr;
   uint32_t index_ = 0;
   uint64_t serial_ = 0;
@@ -179,7 +179,7 @@ void CheckOperand(const char* operation, const Tape<T>& tape, Var<T> x) {
   }
 }
 
-// Returns the tape of the operands of `operation`, and checks each.
+// Checks each operand of `operation`, and returns their tape.
 template <typename T, typename... Others>
 Tape<T>& TapeOf(const char* operation, Var<T> first, Others... others) {
   if (ABSL_PREDICT_FALSE(!first.has_value())) RefuseOperand(operation, true);

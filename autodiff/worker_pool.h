@@ -1,9 +1,9 @@
-// A pool of threads for work that is split by index. A call of Run() costs a
-// fraction of a microsecond when calls follow one another.
+// A pool of threads for work that is split by index. If calls of Run() follow
+// one another closely, each call has an overhead of less than a microsecond.
 //
-// The result does not depend on which thread runs an index: the work on one
-// index must not touch data of another index. Denormal numbers are zero on all
-// threads during the work.
+// The work on one index must not touch data of another index. The result then
+// does not depend on which thread runs an index. Denormal numbers are zero on
+// all threads during the work.
 #ifndef AUTODIFF_WORKER_POOL_H_
 #define AUTODIFF_WORKER_POOL_H_
 
@@ -29,15 +29,15 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   // Calls work(i) once for each i in 0 .. count - 1, and returns when all calls
-  // are done. Must not be called while another call of Run()
-  // is in progress, which fails a check if both use several threads.
+  // are done. Must not be called during another call of Run(): this fails a
+  // check if both calls use several threads.
   void Run(int64_t count, absl::FunctionRef<void(int64_t)> work);
 
   int threads() const { return static_cast<int>(threads_.size()) + 1; }
 
  private:
   void Serve();
-  // Runs indices until none is left.
+  // Takes and runs indices until all indices are taken.
   void TakeWork();
 
   std::vector<std::thread> threads_;
@@ -55,12 +55,13 @@ class WorkerPool {
   std::condition_variable done_;
 };
 
-// Lets inference on the current thread use the threads of `pool` during its
-// lifetime. Large products are cut (kernels/gemm.h), attention is spread over
-// heads (attention/kernels), and batches are spread over threads
-// (evaluation/batches.h). The pool must do no other work meanwhile: a product
-// inside of the pool's Run() fails a check. Results are bit-identical. Training
-// does not need this, because each thread has its own shard. Scopes nest.
+// Lets inference on the current thread use the threads of `pool` for the
+// lifetime of this object. Large matrix products are split by columns
+// (kernels/gemm.h), attention is split by heads (attention/kernels), and the
+// work of a batch is split among threads (evaluation/batches.h). The pool must
+// do no other work meanwhile: a matrix product inside of the pool's Run() fails
+// a check. Results are bit-identical. Training does not need this, because each
+// thread has its own shard. Scopes nest.
 class InferenceThreads {
  public:
   explicit InferenceThreads(WorkerPool& pool) : InferenceThreads(&pool) {}
@@ -69,7 +70,8 @@ class InferenceThreads {
   InferenceThreads(const InferenceThreads&) = delete;
   InferenceThreads& operator=(const InferenceThreads&) = delete;
 
-  // Makes the current thread compute without a pool during its lifetime.
+  // Makes the current thread compute without a pool for the lifetime of the
+  // result.
   static InferenceThreads None() { return InferenceThreads(nullptr); }
 
   // Returns the pool of the innermost scope of the calling thread, or null.

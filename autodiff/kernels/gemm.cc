@@ -135,10 +135,10 @@ class Product {
     }
   }
 
-  // Returns the number of columns, of the `left` remaining ones, that are
-  // computed at a time. The second-level cache must hold the packed panels, the
-  // sums of several pieces of kGemmDepth, and the columns that are read again
-  // for other rows. A small remainder joins the last group.
+  // Returns how many of the `left` remaining columns are computed at a time.
+  // The second-level cache must hold the packed panels, the sums of several
+  // pieces of kGemmDepth, and the columns that are read again for other rows. A
+  // small remainder joins the last group.
   int64_t ColumnsAtATime(int64_t left) const {
     const bool packs = b_.transposed && b_.panels == nullptr;
     if (!packs && a_.cols <= kGemmDepth && c_.rows <= kRowsAtATime) return left;

@@ -1,10 +1,11 @@
-// Matrix products. All products of the project go through these functions.
+// Matrix products. All matrix products of the project go through these
+// functions.
 //
-// Every element is computed by the same chain of multiply-adds for any shape.
-// The bits of a row of the result therefore do not depend on the number of
-// rows. A large product is cut over the columns of the result and runs on the
-// thread's InferenceThreads. Packing buffers are kept for each thread: a warm
-// product makes no heap allocation.
+// Every element is computed by the same chain of multiply-adds for any shape. A
+// row of the result is therefore bit-identical for any number of rows. A large
+// product is split by columns of the result among the threads of the calling
+// thread's InferenceThreads. Each thread keeps its packing buffers: after the
+// first products, a product makes no heap allocation.
 #ifndef AUTODIFF_KERNELS_GEMM_H_
 #define AUTODIFF_KERNELS_GEMM_H_
 
@@ -16,8 +17,8 @@ namespace regard {
 
 // The inner dimension of a product is cut into pieces of this length. The sum
 // over each piece is a chain of multiply-adds, which is then added to the
-// result. Products over consecutive pieces that add to one result are therefore
-// bit-identical to one product over all pieces.
+// result. A product may therefore be replaced by several products, one for each
+// piece, that add to one result. The result is bit-identical.
 inline constexpr int64_t kGemmDepth = 256;
 
 // A transposed right operand is read in place instead of packed if the left
@@ -45,19 +46,21 @@ void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
 template <typename T>
 int64_t PackedSize(int64_t rows, int64_t cols);
 
-// Returns `b` with a copy in `panels`, in the layout in which products read
-// their right operand. Products with the result are bit-identical to products
-// with `b`, but do not have to pack `b`. If the left operand has few rows,
-// packing takes as long as the product itself.
+// Copies `b` to `panels`, in the layout in which products read their right
+// operand. Returns `b` with a pointer to this copy. Products with the result
+// are bit-identical to products with `b`, but do not have to pack `b`. If the
+// left operand has few rows, packing takes as long as the product itself.
 template <typename T>
 ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
 
-// Whether `b.panels`, which must not be null, is bit-identical to `b`.
+// Whether `b.panels` contains bit-identical copies of the elements of `b`.
+// `b.panels` must not be null.
 template <typename T>
 bool PanelsMatch(const ConstMatrix<T>& b);
 
-// Returns the number of floating-point operations of this thread's products so
-// far. A product of [m, k] and [k, n] counts as 2 * m * n * k.
+// Returns the total number of floating-point operations of the matrix products
+// that this thread has computed. A product of [m, k] and [k, n] counts as 2 * m
+// * n * k.
 int64_t GemmFlops();
 
 }  // namespace regard

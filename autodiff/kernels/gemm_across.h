@@ -1,6 +1,7 @@
-// Products of few rows with a transposed right operand that is read once and in
-// place. Squares of the operand are transposed in registers and never stored:
-// for few rows, storing panels would take longer than the product.
+// Matrix products of a few rows with a transposed right operand, which is read
+// once and in place. Square blocks of this operand are transposed in registers
+// and never stored: for few rows, storing panels would take longer than the
+// product.
 //
 // An element is computed by the same chain of multiply-adds as in a tile
 // (gemm_kernel.h), so the results are bit-identical.
@@ -36,8 +37,9 @@ template <typename T, int kRows, int kPackets>
 void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
                    const GemmTile<T>& c) {
   constexpr int64_t kSize = kPacketSize<T>;
-  // The prefetch distance: the data that memory delivers in a fifth of a
-  // microsecond. A larger distance needs more buffers than a core has.
+  // The prefetch distance in elements. Memory delivers this many elements in a
+  // fifth of a microsecond. A larger distance needs more buffers than a core
+  // has.
   constexpr int64_t kAhead = kSize * (kPackets == 1 ? 8 : 3);
   Packet<T> sums[kRows][kPackets];
 #pragma GCC unroll 8

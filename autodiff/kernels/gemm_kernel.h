@@ -43,15 +43,15 @@ struct GemmRows {
   int64_t depth_step;
 };
 
-// The matrix that a product is added to. `data` is null if there is none.
+// The matrix that a product is added to. `data` is null if there is no addend.
 template <typename T>
 struct GemmAddend {
   const T* data;
   int64_t stride;
 };
 
-// The tile to write: c = addend + alpha times the chain. `cols` may be less
-// than the size of the packets. The addend may be c itself.
+// The tile to write: c = addend + alpha * (chain of multiply-adds). `cols` may
+// be less than the size of the packets. The addend may be c itself.
 template <typename T>
 struct GemmTile {
   T* data;
@@ -61,7 +61,7 @@ struct GemmTile {
   GemmAddend<T> addend;
 };
 
-// c = addend + alpha sums.
+// Computes c = addend + alpha * sums.
 template <typename T, int kRows, int kPackets>
 inline __attribute__((always_inline)) void StoreTile(
     const Packet<T> (&sums)[kRows][kPackets], const GemmTile<T>& c) {
@@ -126,9 +126,9 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
       __builtin_prefetch(c.data + i * c.stride + j * kSize, /*rw=*/1);
     }
   }
-  // Nearly all instructions are multiply-adds and loads if two indices are
-  // unrolled and the steps of packed rows are known at compile time. A core
-  // that is shared with another program has no capacity for more instructions.
+  // If two indices are unrolled and the steps of packed rows are compile-time
+  // constants, nearly all instructions are multiply-adds and loads. A core that
+  // is shared with another program has no capacity for more instructions.
   const auto add_up = [&](auto in_place) {
     constexpr int64_t kUnrolled = 2;
     constexpr int64_t kDepthStep = in_place ? 1 : kGemmRows;
@@ -213,7 +213,8 @@ void PackSquare(const T* x, int64_t stride, int64_t depth, int64_t cols,
   }
 }
 
-// Packs rows first .. first + depth - 1 of b as a panel, from column `col` on.
+// Packs rows first .. first + depth - 1 of b as one panel. Its first column is
+// column `col` of b.
 template <typename T>
 void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
                int64_t col, T* panel) {
@@ -262,7 +263,7 @@ void RunRows(const GemmRows<T>& a, const Panel<T>& b, int64_t depth,
   }
 }
 
-// Processes 1 .. kGemmRows rows.
+// Computes a tile of `rows` rows, which is in 1 .. kGemmRows.
 template <typename T>
 void RunTile(GemmRows<T> a, const Panel<T>& b, int64_t depth, int64_t rows,
              GemmTile<T> c) {

@@ -15,7 +15,7 @@ struct ConstMatrix {
   int64_t cols;
   int64_t stride;
   bool transposed = false;
-  // The same matrix in the layout of Packed(), or null.
+  // This matrix in the layout of Packed(), or null.
   const T* panels = nullptr;
 
   ConstMatrix(const T* data, int64_t rows, int64_t cols)

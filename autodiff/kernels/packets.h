@@ -104,8 +104,8 @@ struct PacketIntegersOf {
 template <typename T>
 using PacketIntegers = typename PacketIntegersOf<T>::Type;
 
-// Loads the first `count` elements of x, at most a packet, followed by zeros.
-// Does not access memory after these elements.
+// Loads the first `count` elements of x, followed by zeros. `count` must not
+// exceed the size of a packet. Does not access memory after these elements.
 template <typename T>
 Packet<T> LoadPart(const T* x, int64_t count) {
   using Traits = Eigen::internal::unpacket_traits<Packet<T>>;
@@ -119,7 +119,8 @@ Packet<T> LoadPart(const T* x, int64_t count) {
   }
 }
 
-// Stores the first `count` elements, at most a packet, and nothing after them.
+// Stores the first `count` elements. `count` must not exceed the size of a
+// packet. Does not write memory after these elements.
 template <typename T>
 void StorePart(T* x, const Packet<T>& elements, int64_t count) {
   using Traits = Eigen::internal::unpacket_traits<Packet<T>>;
@@ -141,7 +142,7 @@ void StorePart(T* x, const Packet<T>& elements, int64_t count) {
 inline Packet<float> ExpPacket(const Packet<float>& x) {
   using P = Packet<float>;
   const auto set = [](float number) { return packet::pset1<P>(number); };
-  // The result is inf at 89 and beyond, where n is 128. NaN remains NaN.
+  // For x >= 89, n is 128 and the result is inf. NaN remains NaN.
   const P clamped = packet::pmin(x, set(89));
   // Adding 1.5 * 2^23 rounds to an integer, which the low bits then contain.
   const P shift = set(0x1.8p23F);
@@ -168,8 +169,8 @@ inline Packet<float> ExpPacket(const Packet<float>& x) {
   return x < set(-87.336544F) ? set(0) : result;
 }
 
-// exp(x) in double, by Eigen's approximation. Eigen clamps the argument, so
-// infinite, NaN and denormal results are selected here.
+// Computes exp(x) in double with Eigen's approximation. Eigen clamps the
+// argument, so this function selects infinite, NaN and denormal results itself.
 inline Packet<double> ExpPacket(const Packet<double>& x) {
   using P = Packet<double>;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

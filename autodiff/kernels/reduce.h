@@ -48,8 +48,8 @@ using NotComparableFor = NotComparable<T>;
 
 // Returns the sum of f(x[i]...) for 0 <= i < n, with elements converted to T. f
 // must be generic. It must not contain a condition such as `x > 0 ? y : 0`, for
-// which GCC 12 adds wrong lanes at -O3 with AVX. A condition on the elements
-// does not compile.
+// which GCC 12 adds wrong lanes at -O3 with AVX. The constraint rejects a
+// condition on the elements at compile time.
 template <typename T, typename F, typename... X>
 requires std::is_invocable_r_v<NotComparable<T>, F, NotComparableFor<T, X>...>
 inline T SumEach(int64_t n, F f, X... x) {
@@ -61,8 +61,8 @@ inline T SumEach(int64_t n, F f, X... x) {
     }
   }
   if (i < n) {
-    // A condition instead of a shorter loop keeps the lanes in registers, and
-    // the last elements are loaded with a mask.
+    // Unlike a shorter loop, a condition keeps the lanes in registers. The last
+    // elements are loaded with a mask.
     for (int64_t j = 0; j < kLanes; ++j) {
       if (j < n - i) lanes[j] += f(static_cast<T>(x[i + j])...);
     }
@@ -91,7 +91,8 @@ inline T MaxRow(const T* x, int64_t n) {
     for (int64_t i = 0; i < n; ++i) max = larger(max, x[i]);
     return max;
   }
-  // The order does not matter, so more lanes hide the latency of comparisons.
+  // The order of the comparisons does not matter, so this function uses more
+  // lanes. They hide the latency of a comparison.
   constexpr int64_t kWide = 4 * kLanes;
   T wide[kWide];
   std::fill_n(wide, kWide, -std::numeric_limits<T>::infinity());

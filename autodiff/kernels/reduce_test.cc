@@ -58,9 +58,9 @@ TEST(ReduceTest, TrailingZerosChangeNoBitOfASum) {
   for (const int64_t n : {51, 64, 65, 90}) EXPECT_EQ(SumRow(x.data(), n), sum);
 }
 
-// Whether SumEach() accepts a function of type F. A function that GCC 12 would
-// add wrongly must be rejected. The lambdas below spell out their result types,
-// so that the concept can detect the rejection.
+// Whether SumEach() accepts a function of type F. It must reject a function for
+// which GCC 12 would compute a wrong sum. The lambdas below spell out their
+// result types, so that the concept can detect the rejection.
 template <typename F>
 concept CanBeSummed = requires(F f, const float* x) {
   SumEach<float>(1, f, x, x);

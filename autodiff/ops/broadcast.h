@@ -1,6 +1,6 @@
-// Loops over an output and its operands, which may have other strides because
-// they are broadcast. Shapes are aligned at their last axes. The extent of an
-// operand is equal to the output's extent, or 1, or absent.
+// Loops over an output and its operands. Operands that are broadcast have other
+// strides than the output. Shapes are aligned at their last axes. The extent of
+// an operand is equal to the output's extent, or 1, or absent.
 #ifndef AUTODIFF_OPS_BROADCAST_H_
 #define AUTODIFF_OPS_BROADCAST_H_
 
@@ -18,9 +18,9 @@ Shape BroadcastShape(const char* operation, const Shape& a, const Shape& b);
 void BroadcastStrides(const char* operation, const Shape& operand,
                       const Shape& out, int64_t* strides);
 
-// Views the output as rows of inner() elements, within which an operand has one
-// stride. Axes that can be traversed with one stride by all operands are
-// merged.
+// Views the output as rows of inner() elements. Within a row, each operand has
+// a constant stride. Axes are merged if each operand can traverse them with one
+// stride.
 template <int kOperands>
 class StridedLoop {
  public:
@@ -49,7 +49,7 @@ class StridedLoop {
     return strides_[operand][rank_ - 1];
   }
 
-  // Calls f(offset in the output, offsets in the operands) for each row.
+  // For each row, calls f(offset in the output, offsets in the operands).
   template <typename F>
   void ForEachRow(F f) const {
     if (empty_) return;

@@ -16,13 +16,16 @@ namespace regard {
 // The decision to keep an element depends only on
 // * the tape's seed and step,
 // * the tape's scope and `site`,
-// * the number of the example (see the tape's random().examples, or else the
-//   index along axis 0; x may have fewer examples), and
+// * the number of the example, and
 // * the indices of the element along the other axes.
 //
-// The mask is therefore the same when it is recomputed, in any shard, and with
-// any padding. The mask of a smaller array equals the leading part of the mask
-// of a larger array.
+// The number of an example is given by random().examples of the tape. If this
+// span is empty, the number is the index along axis 0. x may have fewer
+// examples than the span.
+//
+// The mask therefore does not depend on sharding or padding, and a
+// recomputation gives the same mask. The mask of a smaller array equals the
+// leading part of the mask of a larger array.
 //
 // The last two axes of x may be parts of longer axes. The parts begin at
 // `first_row` and `first_column`. Their mask is the corresponding part of the
@@ -59,7 +62,7 @@ class DropoutMask {
  private:
   DropoutMask(const RandomState& random, const ScopeName* scope, double rate,
               const char* site);
-  // Distinguishes the masks of one scope.
+  // Returns a key that distinguishes the masks of one scope.
   uint64_t Key(int64_t first_row = 0, int64_t first_column = 0) const;
 
   template <typename T>

@@ -56,7 +56,7 @@ Var<T> operator/(std::type_identity_t<T> number, Var<T> x);
 template <typename T>
 Var<T> operator-(Var<T> x);
 
-// Returns x where `condition` is positive, and y elsewhere. All three
+// Returns x where `condition` is positive, and y elsewhere. The three operands
 // broadcast. The gradient of an element goes to the operand that was taken.
 // `condition` gets no gradient.
 template <typename T>
@@ -84,9 +84,9 @@ Var<T> Square(Var<T> x);
 template <typename T>
 Var<T> Abs(Var<T> x);
 // Returns x^exponent. Whole exponents from -64 to 64 are computed by
-// multiplication, other exponents as exp(exponent * log |x|), negated if x is
-// negative and the exponent is odd. The result is NaN for negative x unless the
-// exponent is whole.
+// multiplication. Other exponents are computed as exp(exponent * log |x|), and
+// the result is negated if x is negative and the exponent is odd. The result is
+// NaN for negative x unless the exponent is whole.
 template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent);
 

@@ -185,8 +185,8 @@ Var<T> Where(Var<T> condition, Var<T> x, Var<T> y) {
                         x.needs_grad() || y.needs_grad());
   const auto loop = BroadcastLoop("Where", out.shape(),
                                   {condition.shape(), x.shape(), y.shape()});
-  // Calls take(index of the element in the result, whether it is taken from x,
-  // index in x, index in y).
+  // For each element of the result, calls take(index in the result, whether the
+  // element is taken from x, index in x, index in y).
   const auto for_each = [=](auto take) {
     loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[3]) {
       for (int64_t j = 0; j < loop.inner(); ++j) {

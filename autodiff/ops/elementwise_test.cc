@@ -128,7 +128,7 @@ class ElementwiseValueTest : public ::testing::Test {
   Tape<double> tape_;
 };
 
-// Most of the time of a small operation is spent on memory accesses.
+// A small operation spends most of its time on memory accesses.
 TEST(ElementwiseTest, ASmallOperationAndItsRecordFillTwoCacheLines) {
   Tape<float> tape;
   const Var<float> factor = tape.Full({8}, 2);

@@ -247,7 +247,8 @@ template <typename T>
 Var<T> Gelu(Var<T> x) {
   Tape<T>& tape = x.tape();
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
-  // The normal distribution function of each x, kept for the gradient.
+  // The value of the normal distribution function for each x, kept for the
+  // gradient.
   T* const all_below = tape.arena().template New<T>(x.size());
   ForEachChunk(x.size(), [=](int64_t first, int64_t count) {
     const T* x_data = x.data() + first;
@@ -281,7 +282,7 @@ Var<T> GeluTanh(Var<T> x) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
   constexpr T kScale = T(M_2_SQRTPI * M_SQRT1_2);  // sqrt(2 / pi)
   constexpr T kCubic = T(0.044715);
-  // The hyperbolic tangent, kept for the gradient.
+  // The hyperbolic tangent for each element, kept for the gradient.
   T* const all_tanh = tape.arena().template New<T>(x.size());
   ForEachChunk(x.size(), [=](int64_t first, int64_t count) {
     const T* x_data = x.data() + first;

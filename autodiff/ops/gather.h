@@ -1,4 +1,5 @@
-// Selects rows or columns of a table by number, as for embeddings.
+// Selects rows or columns of a table by index, for example rows of an embedding
+// table.
 #ifndef AUTODIFF_OPS_GATHER_H_
 #define AUTODIFF_OPS_GATHER_H_
 

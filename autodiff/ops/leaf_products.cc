@@ -17,7 +17,7 @@ struct LeafPart {
   LeafPart* next;
 
   PackedPart<T>* packed;  // null if the leaf's owner keeps no copies
-  int64_t products = 0;   // products of few rows before there was a copy
+  int64_t products = 0;   // products of few rows before the copy was made
 
   // The queue of gradient products.
   T* g = nullptr;  // [kGemmDepth, rows]
@@ -32,18 +32,18 @@ namespace {
 // fraction of their time.
 constexpr int64_t kMaxRowsForCopy = 512;
 
-// The number of the product that makes the copy. With a gradient, the weight
-// changes in each step, and a copy pays off only if the step uses the weight
-// again. Without a gradient, the products of all steps count. The number is
-// then higher, so that a few products, such as those for the last batch of an
-// evaluation, make no copy.
+// The product with this number makes the copy. A weight with a gradient changes
+// in each step, so a copy pays off only if the step uses the weight again. For
+// a weight without a gradient, the products of all steps count. The number is
+// higher for such a weight, so that a few products, such as those for the last
+// batch of an evaluation, make no copy.
 constexpr int64_t kSecond = 2;
 constexpr int64_t kOfInference = 8;
 
 // A part with at least this many elements exceeds the private cache of a core.
-// Inference with very few rows then waits for memory. Packing takes as long as
-// dozens of products with the copy save, and the copy takes space. The copy is
-// therefore made after kOfStreams products.
+// Inference with very few rows then waits for memory. A copy takes memory, and
+// packing takes as much time as dozens of products save. The copy is therefore
+// made after kOfStreams products.
 constexpr int64_t kMinToStream = int64_t{1} << 18;
 constexpr int64_t kOfStreams = 64;
 
@@ -81,8 +81,8 @@ const T* PanelsOf(LeafNode<T>* leaf, const WeightPart<T>& part,
                          : packed->CountProducts(products) >=
                                (streams ? kOfStreams : kOfInference);
   if (!makes) return nullptr;
-  // Reading the part itself takes as long as waiting for the copy if there is
-  // only one product.
+  // For a single product, reading the part itself takes as long as waiting for
+  // the copy.
   return packed->Pack(part.matrix().Transposed(), /*waits=*/products > 1);
 }
 

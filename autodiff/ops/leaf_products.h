@@ -1,21 +1,21 @@
-// Products of rows with a weight, for the implementation of operations.
+// Matrix products of rows with a weight, for the implementation of operations.
 // Internal to autodiff: other code calls Linear().
 //
-// Each part of a leaf that takes part in products has:
+// A part of a leaf that is an operand of products has:
 //
 // * A packed copy, if the leaf's owner keeps such copies (packed_weights.h). If
 //   the leaf has a gradient, the second product of few rows makes the copy.
 //   Otherwise one of the first products after a change of the weights makes it.
-//   Later products of all tapes read it, until the weights change. A large part
-//   without gradient is first read in place by many products of up to
+//   Later products of all tapes read the copy until the weights change. A large
+//   part without gradient is first read in place by many products of up to
 //   kGemmFewRows rows. Results with the copy are bit-identical.
 // * A queue of gradient products of few rows. Their rows are copied, and one
 //   product is computed for each kGemmDepth rows, because each small product
-//   would read and write the whole gradient. The remainder is added after the
-//   records of the backward pass. The result is bit-identical to one product of
-//   all rows, in the order in which the backward pass reached them.
+//   would read and write the whole gradient. The remainder is added after all
+//   records of the backward pass have run. The result is bit-identical to one
+//   product of all rows, in the order in which the backward pass reached them.
 //
-// A weight that is not a leaf has neither.
+// A weight that is not a leaf has neither a copy nor a queue.
 #ifndef AUTODIFF_OPS_LEAF_PRODUCTS_H_
 #define AUTODIFF_OPS_LEAF_PRODUCTS_H_
 
@@ -56,8 +56,8 @@ struct WeightPart {
 };
 
 // Returns the transpose of a part, [cols, rows], as the right operand of
-// `products` products with `rows_of_x` rows each. If the weight has no owner of
-// packed copies, several products share a copy in scratch storage.
+// `products` products with `rows_of_x` rows each. If no owner keeps packed
+// copies of the weight, several products share a copy in scratch storage.
 template <typename T>
 ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
                                      int64_t rows_of_x, int64_t products);

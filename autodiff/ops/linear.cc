@@ -17,7 +17,8 @@ ConstMatrix<T> Seen(const T* data, int64_t rows, int64_t cols,
   return transposed ? stored.Transposed() : stored;
 }
 
-// d += a b, or its transpose. d is stored as [rows, cols].
+// Assigns a b, or its transpose, to d [rows, cols], or adds it to d, as `mode`
+// says.
 template <typename T>
 void AddProduct(T* d, int64_t rows, int64_t cols, bool transposed,
                 ConstMatrix<T> a, ConstMatrix<T> b, GemmMode mode) {
@@ -33,8 +34,8 @@ GemmMode Mode(GradRef<T>& d) {
   return d.BeginContribution() ? GemmMode::kAdd : GemmMode::kAssign;
 }
 
-// Calls f(index of the product, index of the matrix of a, index of the matrix
-// of b) for each product.
+// For each product, calls f(index of the product, index of the matrix in a,
+// index of the matrix in b).
 template <typename F>
 void ForEachMatrix(const StridedLoop<2>& loop, F f) {
   loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[2]) {
@@ -45,8 +46,8 @@ void ForEachMatrix(const StridedLoop<2>& loop, F f) {
   });
 }
 
-// Begins the gradient of an operand. An operand that is repeated takes part in
-// several products.
+// Begins the gradient of an operand, and returns the mode of its products.
+// Several products contribute to the gradient of a repeated operand.
 template <typename T>
 GemmMode BeginBatch(GradRef<T>& d, bool repeated) {
   if (!repeated) return Mode(d);
@@ -100,7 +101,7 @@ Var<T> BatchedMatMul(Var<T> a, Var<T> b, Transpositions transposed) {
   return y;
 }
 
-// y = x W^T + addend, where W [out, in] is a part of a weight.
+// Returns y = x W^T + addend, where W [out, in] is a part of a weight.
 template <typename T>
 Var<T> LinearWithPart(Var<T> x, const WeightPart<T>& part, Var<T> addend) {
   const int64_t in = part.cols;

@@ -10,8 +10,8 @@ namespace regard {
 
 namespace {
 
-// Normalizes each row. If not kCenter, the mean counts as 0. The bias may be
-// empty.
+// Normalizes each row. If kCenter is false, the mean is taken as 0. The bias
+// may be empty.
 template <bool kCenter, typename T>
 Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
   const int64_t rows = x.rows();
@@ -56,8 +56,8 @@ Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
   }
   tape.Record(name, y, [=] {
     // With n = (x - mean) * scale and h = g gain: d x = scale (h - mean(h) - n
-    // mean(h n)), d gain = sum of g n. The term mean(h) is omitted if not
-    // kCenter.
+    // mean(h n)), d gain = sum of g n. If kCenter is false, the term mean(h) is
+    // omitted.
     auto d_x = x.grad_ref();
     const bool accumulate = d_x && d_x.BeginContribution();
     T* const d_gain = PartialGrad(gain);

@@ -10,8 +10,9 @@
 namespace regard {
 
 // (x - mean) / sqrt(variance + epsilon) * gain + bias, over the last axis of x
-// [.., cols]. gain and bias are [cols]. The variance is divided by cols. An
-// empty bias means 0. Ba, Kiros and Hinton, "Layer normalization", 2016.
+// [.., cols]. gain and bias are [cols]. The variance is the mean of the squared
+// deviations. An empty bias means 0. Ba, Kiros and Hinton, "Layer
+// normalization", 2016.
 template <typename T>
 Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
                  std::type_identity_t<T> epsilon);

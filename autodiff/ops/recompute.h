@@ -109,13 +109,13 @@ void AllocateGradients(absl::Span<const Var<T>> inputs) {
 // Var<T>.
 //
 // fn runs twice and must compute the same values both times. It must be
-// trivially copyable. It must not read anything that changes in between, except
-// the tape: both runs see the mode and random state of the first run. In
+// trivially copyable. It must not read anything that changes between the runs,
+// except the tape: both runs see the mode and random state of the first run. In
 // addition to `inputs`, fn may use leaves, such as parameters, and values that
 // need no gradient. fn must not use other values that need a gradient. A check
 // finds this unless such a value already has a gradient from a later operation.
-// Dropout in fn has the same mask both times. Values and gradients are
-// bit-identical to fn without Recompute().
+// Dropout in fn has the same mask in both runs. Values and gradients are
+// bit-identical to a direct call of fn.
 template <typename T, typename F>
 Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   const absl::Span<const Var<T>> kept = KeepInputs("Recompute", tape, inputs);
@@ -128,7 +128,8 @@ Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   tape.set_wanted_grad(false);
   ScratchScope<T> scratch(tape);
   const Var<T> inner = fn(kept);
-  // fn may return an input or a leaf.
+  // wanted_grad() does not cover an fn that returns one of its inputs or a
+  // leaf.
   const bool needs_grad = tape.wanted_grad() || inner.needs_grad();
   T* const values = scratch.New(inner.size());
   std::copy_n(inner.data(), inner.size(), values);
@@ -266,8 +267,9 @@ ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
   };
   Var<T> y = tape.New(shape, /*needs_grad=*/false);
   bool needs_grad = false;
-  Var<T> last;          // the state after the last block
-  T* states = nullptr;  // before blocks 1, 2, ..., and after the last
+  Var<T> last;  // the state after the last block
+  // the states before blocks 1, 2, ..., and the last state
+  T* states = nullptr;
   const bool keeps = tape.recording();
   for (int64_t block = 0; block < blocks; ++block) {
     const typename Tape<T>::Mark mark = tape.Save();

@@ -38,7 +38,8 @@ struct Nested {
   }
 };
 
-// y [2, 2, rows, 3] from x of the same shape: a matrix product, then dropout.
+// Computes y [2, 2, rows, 3] from x of the same shape: a matrix product, then
+// dropout.
 struct Rows {
   template <typename T>
   Var<T> operator()(absl::Span<const Var<T>> in, const RowBlock& block) const {
@@ -54,8 +55,8 @@ Var<T> ByRows(Tape<T>& tape, absl::Span<const Var<T>> in, int64_t most) {
   return RecomputeRows(tape, in, in[0].shape(), most, Rows());
 }
 
-// Rows of x [2, time, 3] that read a state [2, 1, 3]. They are y = x W + state,
-// and the next state is tanh(state W + sum of the rows of x). A missing state
+// Computes y = x W + state for some rows of x [2, time, 3] and a state [2, 1,
+// 3]. The next state is tanh(state W + sum of the rows of x). A missing state
 // means 0.
 struct Link {
   template <typename T>

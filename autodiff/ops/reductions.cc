@@ -35,7 +35,7 @@ Extents Along(const Shape& shape, int axis, bool keep) {
   return result;
 }
 
-// y = scale times the sum.
+// Returns y = scale * sum.
 template <typename T>
 Var<T> ScaledSum(const char* name, Var<T> x, const Extents& extents, T scale) {
   const auto [outer, extent, inner, shape] = extents;

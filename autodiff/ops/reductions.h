@@ -19,7 +19,7 @@ template <typename T>
 Var<T> Sum(Var<T> x, int axis, bool keep = false);
 template <typename T>
 Var<T> Mean(Var<T> x, int axis, bool keep = false);
-// If several elements are maximal, the first receives the gradient.
+// If several elements are maximal, the first of them receives the gradient.
 template <typename T>
 Var<T> Max(Var<T> x, int axis, bool keep = false);
 

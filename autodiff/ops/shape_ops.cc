@@ -13,7 +13,8 @@ namespace regard {
 
 namespace {
 
-// out = x, or out += x if kAdd. n is often less than a packet.
+// Sets out = x, or adds x to out if kAdd. n is often less than the size of a
+// packet.
 template <bool kAdd, typename T>
 void CopyRow(const T* x, int64_t n, T* out) {
   using P = Packet<T>;
@@ -93,8 +94,9 @@ Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
   return y;
 }
 
-// Copies, for each index of `shape` before `axis`, one contiguous run of
-// elements of x, from `offset` on. x is longer than `shape` along `axis`.
+// Returns elements of x in `shape`, which is shorter than x along `axis`. For
+// each index along the axes before `axis`, copies one contiguous run of
+// elements. The first run begins at `offset`.
 template <typename T>
 Var<T> Runs(const char* name, Var<T> x, const Shape& shape, int axis,
             int64_t offset) {

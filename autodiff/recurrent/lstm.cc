@@ -110,7 +110,8 @@ struct LstmCell {
         for (int64_t i = 0; i < w; ++i) d_row[i] += d_out[i];
       }
       LstmBackward(w, Row(pass, step, row), d_row, d_cell + row * w, d_gates);
-      // The gradient of h comes only through the gates.
+      // h influences the step only through the gates, so its direct gradient is
+      // 0.
       std::fill_n(d_row, w, T(0));
       if (data.d_x != nullptr) {
         AddOrAssign(data.accumulate, 4 * w, data.d_x + position * 4 * w,

@@ -70,7 +70,7 @@ class RaggedSteps {
   int64_t total() const { return first(steps_); }
 
   // live(step): the number of sequences that have this step, 0 .. steps().
-  // first(step): the number of all earlier steps of all sequences.
+  // first(step): the total number of earlier steps of all sequences.
   int64_t live(int64_t step) const {
     if (live_ == nullptr) return step < steps_ ? batch_ : 0;
     return live_[step];

@@ -13,8 +13,9 @@ namespace regard {
 
 inline constexpr int kMaxRecurrentStates = 2;
 
-// The state that a cell passes from step to step, each part [batch, width]: its
-// output h and, if it has one, the cell state c. The other parts are empty.
+// The state that a cell passes from step to step: its output h, and the cell
+// state c if the cell has one. Each part is [batch, width]. Unused parts are
+// empty.
 template <typename T>
 using CellState = std::array<Var<T>, kMaxRecurrentStates>;
 

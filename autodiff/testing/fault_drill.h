@@ -23,9 +23,9 @@ struct FaultDrill {
 // backward on a new tape, and must use the same operations at each call. NaN,
 // inf and -inf are put into the first element of each value, and of each
 // gradient that an operation contributes to. If `once_a_name`, only the first
-// place with a given operation is tested. -inf is also put into scores, where
-// it is legal (see Tape::BeginScores()). Infinities are not put into the
-// operands of scores, because they may be legal there.
+// place of each operation is tested. -inf is also put into scores, where it is
+// legal (see Tape::BeginScores()). Infinities are not put into the operands of
+// scores, because they may be legal there.
 template <typename T>
 FaultDrill DrillFaults(absl::FunctionRef<void(Tape<T>&)> run,
                        bool once_a_name = false);

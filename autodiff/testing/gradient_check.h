@@ -1,7 +1,7 @@
 // Gradient checks of operations as GoogleTest expectations.
 //
 // A case consists of an operation, the shapes and domains of its inputs, and a
-// generic function. The values are generated:
+// generic function. The checks generate the values of the inputs. For example:
 //
 //   std::vector<GradientCase> Cases() {
 //     return {MakeCase("Multiply", "a row", {{{2, 3}}, {{3}}},

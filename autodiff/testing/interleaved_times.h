@@ -33,9 +33,9 @@ std::vector<InterleavedTime> TimeInterleaved(
     const std::vector<std::function<void()>>& workloads, size_t baseline,
     int rounds, double seconds, double (*now)() = &ProcessorSeconds);
 
-// Returns the only argument of a program, the number of rounds, or `otherwise`
-// if there is no argument. If the argument is not a positive number, prints a
-// message on standard error and returns 0.
+// Returns the number of rounds, which is the only argument of the program.
+// Returns `otherwise` if there is no argument. If the argument is not a
+// positive number, prints a message on standard error and returns 0.
 int RoundsFromArguments(int argc, char** argv, int otherwise);
 
 }  // namespace regard
