@@ -25,8 +25,8 @@ namespace regard {
 template <typename T>
 class Forward {
  public:
-  // If `gradients` is null, only computes inference: parameters are constants,
-  // and no operation is recorded for their gradients. All arguments must
+  // If `gradients` is null, the passes compute no gradients: parameters are
+  // constants, and operations on them are not recorded. All arguments must
   // outlive this object.
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           GradientSlab<T>* gradients);
@@ -39,8 +39,8 @@ class Forward {
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
 
-  // Sets the gradient slab of later steps. If null, later steps only compute
-  // inference. Not owned.
+  // Sets the gradient slab of later steps. If null, later steps compute no
+  // gradients. Not owned.
   void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
 
   ~Forward();
@@ -68,8 +68,8 @@ class Forward {
   void Backward(absl::Span<const Var<T>> scalars,
                 absl::Span<const double> seeds);
 
-  // Sets the hook of later passes. Not owned. Null, the initial value, means
-  // no probe.
+  // Sets the hook of later passes. Not owned. Null, the initial value, means no
+  // hook.
   void set_hook(Hook<T>* hook) { hook_ = hook; }
   Hook<T>* hook() const { return hook_; }
 
@@ -79,8 +79,8 @@ class Forward {
     return hook_ == nullptr ? HookRequest() : RequestFor(name);
   }
   // Passes a value through the hook point `name`. Call it once in a pass for
-  // each hook point, before the value is used. Returns `value`, or its
-  // replacement by the probe. `input` has the shape of `value`; see
+  // each hook point, before the value is used. Returns `value`, or the value
+  // with which the hook replaces it. `input` has the shape of `value`; see
   // HookRequest.
   Var<T> Site(const char* name, Var<T> value, Var<T> input = {}) const {
     return hook_ == nullptr ? value : Visit(name, value, input, RowPlace());
@@ -114,7 +114,7 @@ class Forward {
     if (hook_ == nullptr || tape_.in_backward()) return {};
     return RowStatistics::New(tape_.arena(), RequestFor(name).rows, rows);
   }
-  // Passes row statistics to the probe. A no-op if they are empty.
+  // Passes row statistics to the hook. A no-op if they are empty.
   void GiveRows(const char* name, const RowStatistics& rows) const {
     if (rows.has_value()) hook_->OnRows(SiteName(name), rows);
   }

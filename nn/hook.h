@@ -1,9 +1,9 @@
 // Hooks, which read or replace values of a forward pass at hook points.
 //
-// A hook point (site) is a value of a pass that a layer names, within the
-// scopes of the tape. For example, "encoder/layers[2]/self/attention/weights"
-// are the attention weights of a layer, [batch, heads, queries, keys]. The
-// names are:
+// A hook point (site) is a named value of a pass. A layer chooses the last part
+// of the name, and the scopes of the tape are its prefix. For example,
+// "encoder/layers[2]/self/attention/weights" are the attention weights of a
+// layer, [batch, heads, queries, keys]. The last parts are:
 //
 //   queries, keys, values  inputs of an attention, split into heads
 //   scores, weights        scores and weights of an attention, before dropout
@@ -15,11 +15,11 @@
 //   feed_forward           output of a feed-forward network
 //   state                  outputs of a recurrent layer
 //   token_embedding        embeddings before positions are added
-//   position_embedding     vectors of positions that are added
+//   position_embedding     position vectors that are added to the embeddings
 //   embedded               input of the first layer, from tokens or patches
 //   attention_norm_scale   factor of each row in the norm "attention_norm"
 //   distance_bias          bias of the scores from a position encoding
-//   log_decays             logarithms of the gates of a forgetting gate
+//   log_decays             logarithms of the gates of a forget gate
 //   readout, logits        input and output of an output head
 //
 // A hook reads values or gradients, or replaces values. If it only reads
@@ -56,10 +56,11 @@ struct HookRequest {
   // Statistics of the rows of attention weights. See OnRows().
   RowRequest rows = {};
 
-  // Whether the hook reads or replaces the value itself, not only its rows.
+  // Whether the hook reads or replaces the value itself, not only its row
+  // statistics.
   bool any() const { return value || gradient || replacement; }
-  // Whether the pass must use a stored value, because the hook reads its
-  // gradient or replaces it.
+  // Whether the pass must use a stored value, because the hook reads the
+  // gradient of the value or replaces the value.
   bool changes_path() const { return gradient || replacement; }
 };
 
@@ -75,13 +76,14 @@ class Hook {
   virtual HookRequest Request(const std::string& site) = 0;
 
   // Receives a requested value. Called once in a pass, even if layers are
-  // recomputed. The Var is valid until the tape is rewound or runs backwards.
+  // recomputed. The Var is valid until the tape is rewound or runs a backward
+  // pass.
   virtual void OnValue(const std::string& /*site*/, Var<T> /*value*/) {}
 
   // Receives the requested row statistics of attention weights, once in a pass.
   // They describe the weights with which the pass continues, and may include
   // statistics that this hook did not request. Valid until the tape is rewound
-  // or runs backwards.
+  // or runs a backward pass.
   virtual void OnRows(const std::string& /*site*/,
                       const RowStatistics& /*rows*/) {}
 
@@ -121,8 +123,9 @@ class SiteRecorder : public Hook<T> {
   struct Seen {
     std::string site;
     Shape shape;
-    std::vector<T> value;     // empty unless a pattern matches
-    std::vector<T> gradient;  // empty if not requested, or if there is none
+    std::vector<T> value;  // empty unless a pattern matches
+    // empty if not requested, or if the value has no gradient
+    std::vector<T> gradient;
   };
 
   explicit SiteRecorder(std::vector<std::string> values,

@@ -183,7 +183,7 @@ TEST(ScopedHook, WatchesBesideTheHookThatIsThere) {
   EXPECT_THAT(recorder.Find("layer[1]/y")->gradient, ElementsAre(12, 24));
 }
 
-// Replaces the value of a hook point by twice its input.
+// Replaces the value of a hook point with twice its input.
 class InputTaker : public Replacer {
  public:
   HookRequest Request(const std::string&) override {

@@ -95,7 +95,7 @@ struct Parameter {
 // The role of a parameter in its layer. Decides whether weight decay applies to
 // the parameter.
 enum class ParameterRole {
-  kWeight,         // weight of a product, or bias of a layer
+  kWeight,         // weight of a matrix product, or bias of a layer
   kHeadBias,       // bias or scale whose first axis is the heads
   kNormalization,  // gain or bias of LayerNorm or RMSNorm
   kEmbedding,      // table with one row for each id or position
@@ -106,8 +106,8 @@ struct ParameterOptions {
   ParameterRole role = ParameterRole::kWeight;
   double learning_rate_scale = 1;  // multiplies the schedule's learning rate
   // Whether a step uses few rows of this matrix, as in an embedding. If true,
-  // only these rows of the gradient are cleared and added. Results do not
-  // change.
+  // only these rows of the gradient are cleared and added. Does not change the
+  // results.
   bool sparse_gradient = false;
 };
 
@@ -169,8 +169,8 @@ class ParameterStore {
   // Fails a check unless `parameter` belongs to this store.
   void CheckOwns(Parameter<T> parameter) const;
 
-  // Finds a parameter by its name or an alias. Returns nullopt if there is
-  // none.
+  // Finds a parameter by its name or an alias. Returns nullopt if no parameter
+  // has this name.
   std::optional<Parameter<T>> FindByName(absl::string_view name) const;
 
   // The number of elements of all parameters. Tied parameters count once.

@@ -5,7 +5,7 @@
 //
 //   sum      the sum of |w|; below 1 if a sink takes part of the softmax
 //   entropy  -sum_k p_k log p_k for p = |w| / sum, in nats
-//   top      the largest |w|; top_key is the first key that has it
+//   top      the largest |w|; top_key is the first key with this |w|
 //   max      the largest w
 //   first    |w| of key row 0
 //   window   the sum of |w| over the keys at the query's position and at the
@@ -38,8 +38,9 @@ struct RowRequest {
   void Add(const RowRequest& other);
 };
 
-// The statistics of a call as arrays [batch, heads, queries]. Arrays that were
-// not requested are null. Trivially copyable. An arena owns the memory.
+// The row statistics of one attention, as arrays [batch, heads, queries].
+// Arrays that were not requested are null. Trivially copyable. An arena owns
+// the memory.
 struct RowStatistics {
   // Allocates the arrays that `request` requests, for `rows` [batch, heads,
   // queries, ..]. Sets all rows to the statistics of a row whose keys are all
@@ -72,7 +73,7 @@ struct RowStatistics {
   absl::Span<const int64_t> widths = {};
 };
 
-// The position of a block of weights within the weights of the whole call.
+// The position of a block of weights within all weights of an attention.
 struct RowPlace {
   int64_t example = 0;      // index of the first example
   int64_t first_query = 0;  // row of the first query

@@ -1,5 +1,5 @@
-// Attaches a hook to a Forward for a limited time, in addition to the
-// Forward's own probe.
+// Attaches a hook to a Forward for a limited time, in addition to the Forward's
+// own hook.
 #ifndef NN_SCOPED_HOOK_H_
 #define NN_SCOPED_HOOK_H_
 
@@ -13,7 +13,7 @@
 namespace regard {
 
 // Attaches `hook` during the lifetime of this object. If both hooks replace a
-// value, `hook` receives the replacement of the Forward's own probe. `forward`
+// value, `hook` receives the replacement of the Forward's own hook. `forward`
 // and `hook` must outlive this object. Backward passes must end before this
 // object is destroyed.
 template <typename T>

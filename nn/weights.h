@@ -32,9 +32,8 @@ std::vector<TensorView> SlabViews(const ParameterStore<float>& parameters,
                                   absl::Span<const float> slab,
                                   absl::string_view prefix);
 
-// Fills a slab from the tensors with the names `prefix` + parameter name.
-// Returns an error with the name of the tensor if one is missing or has another
-// shape.
+// Fills a slab from the tensors with the names `prefix` + parameter name. If a
+// tensor is missing or has another shape, returns an error with its name.
 absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
                       const ParameterStore<float>& parameters,
                       absl::Span<float> slab);

@@ -107,8 +107,8 @@ TEST(NormLayerTest, CountTheirParametersAndMarkThem) {
 
 class HeldScale : public Hook<double> {
  public:
-  // Replaces the scale by `replacement`. If this is NaN, the hook only reads
-  // the scale and, if `gradient`, its gradient.
+  // Replaces the scale with `replacement`. If `replacement` is NaN, the hook
+  // only reads the scale and, if `gradient`, its gradient.
   explicit HeldScale(double replacement, bool gradient = false)
       : replacement_(replacement), gradient_(gradient) {}
 
@@ -208,7 +208,8 @@ TEST(NormLayerTest, ItsHookPointHasTheNameOfItsParameters) {
             "key_norm_scale");
 }
 
-// Predicts a word from a word with an embedding, a norm and a linear layer.
+// A model that predicts one word from another word, with an embedding, a norm
+// and a linear layer.
 class WordModel {
  public:
   WordModel()

@@ -45,9 +45,10 @@ struct RecurrentOutputs {
 };
 
 enum class RecurrentCell {
-  kGru,             // PyTorch and cuDNN: reset gate after product
-  kGruResetBefore,  // published: reset gate before product, one bias per gate
-  kLstm,            // LSTM with a forget gate
+  kGru,  // PyTorch and cuDNN: reset gate after product
+  // as published: reset gate before product, one bias per gate
+  kGruResetBefore,
+  kLstm,  // LSTM with a forget gate
 };
 
 struct RecurrentOptions {
