@@ -40,7 +40,8 @@ struct ExampleMetric {
   bool of_single_examples = false;
   std::vector<double> statistics = {};  // [examples, width], row-major
 
-  // Appends the statistics of an example, as many as the aggregate's width.
+  // Appends the statistics of an example. Their number must be the width of the
+  // aggregate.
   void Add(absl::Span<const double> statistics_of_example);
 
   absl::Span<const double> Of(size_t example) const {
@@ -59,7 +60,7 @@ struct ExampleMetric {
 // The texts of an example, for people to read, and its length.
 struct EvaluatedExample {
   std::string input = {};
-  std::string reference = {};  // empty if there is none
+  std::string reference = {};  // empty if there is no reference
   std::string output = {};     // the output of the model
   int64_t length = 0;          // length of the input, in the unit of the set
 };

@@ -54,8 +54,8 @@ class GradientReducer {
 
   // `store` must be finalized. `store`, `pool` and `ranks` must outlive the
   // reducer. `num_shards` and `accumulate_batches` must be at least 1.
-  // `num_shards` counts the shards of all ranks. `ranks` is null for one
-  // process, and must fit `num_shards` (RanksFit()).
+  // `num_shards` counts the shards of all ranks. `ranks` is null for a single
+  // process. Several ranks must fit `num_shards` (RanksFit()).
   GradientReducer(const ParameterStore<T>& store, int num_shards,
                   int accumulate_batches, WorkerPool& pool,
                   Ranks* ranks = nullptr);
@@ -91,11 +91,11 @@ class GradientReducer {
   void Gather(absl::Span<T> slab);
   absl::Span<const T> GatherGradient();
   // Returns a whole slab on rank 0, gathered from the chunks of all ranks. The
-  // result is valid as long as both arguments. If there are several ranks,
-  // `whole` is allocated.
+  // result is valid as long as both arguments are. Allocates `whole` if there
+  // are several ranks.
   absl::Span<const T> GatherToRankZero(const Slab<T>& part, Slab<T>* whole);
-  // Copies own_chunks() from `whole` to `part`. Does not touch other chunks, so
-  // that they take no memory.
+  // Copies own_chunks() from `whole` to `part`. Does not touch other chunks of
+  // `part`, so that these take no memory.
   void CopyOwnChunks(const Slab<T>& whole, Slab<T>* part) const;
 
   int num_shards() const { return static_cast<int>(nodes_.size()); }
@@ -119,7 +119,7 @@ class GradientReducer {
   bool Finished(int begin, int end) const;
   // Finds an inner node of the subtree [begin, end) whose children are
   // finished. Moves the children to `fold`, and sets `fold_end`. Returns the
-  // first shard of the node, or -1 if there is none.
+  // first shard of the node, or -1 if no such node exists.
   int TakeFold(int begin, int end, Fold* fold, int* fold_end);
   void Work(int worker, ComputeShard compute);
   // Appends the additions that the node [begin, end) still needs. Returns the

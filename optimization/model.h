@@ -7,7 +7,7 @@
 //   sum over terms of  weight * (sum over shards of sum) / denominator.
 //
 // The denominators refer to the whole batch and are known before any forward
-// pass. The result therefore does not depend on the cut.
+// pass. The loss therefore does not depend on how the batch is cut.
 #ifndef OPTIMIZATION_MODEL_H_
 #define OPTIMIZATION_MODEL_H_
 
@@ -52,8 +52,8 @@ struct LossOptions {
 struct ModelOptions {
   LossOptions loss;
   uint64_t seed = 0;  // seed of the initial values of parameters
-  // Whether parameters get values. If false, they can only be counted, and the
-  // caller must call ParameterStore::Finalize().
+  // Whether the constructor finalizes the parameters. If false, parameters can
+  // only be counted until the caller calls ParameterStore::Finalize().
   bool finalize = true;
 };
 
@@ -92,8 +92,8 @@ class Model {
   }
   virtual const char* work_unit() const { return "examples"; }
 
-  // The number of elements that loss term `term` sums up in these examples. The
-  // logged mean is the sum divided by this number.
+  // The number of elements of loss term `term` in these examples. The logged
+  // mean is the sum of the term divided by this number.
   virtual int64_t CountTerm(size_t /*term*/,
                             absl::Span<const int64_t> examples) const {
     return CountWork(examples);
@@ -107,10 +107,10 @@ class Model {
   virtual void BeginEpoch(std::optional<int64_t> /*epoch*/) {}
 
   // The lengths of an example. Zeros, the default, mean that all examples have
-  // one length and nothing is padded.
+  // the same length and nothing is padded.
   virtual SequenceLengths Lengths(int64_t /*example*/) const { return {0, 0}; }
 
-  // The terms of the loss. They do not change during the life of the model.
+  // The terms of the loss. They do not change during the lifetime of the model.
   virtual absl::Span<const LossTerm> loss_terms() const { return terms_; }
 
   // Sets denominators[i] to the denominator of loss term i for a whole batch,
@@ -139,8 +139,8 @@ class Model {
   virtual bool couples_examples() const { return false; }
 
   // Evaluates each data set of `split`. Returns an empty list if the task does
-  // not have this split. `forward` must have no gradients. This function begins
-  // the steps of `forward`.
+  // not have this split. `forward` must have no gradient slab. This function
+  // begins the steps of `forward`.
   virtual std::vector<EvaluatedSet> Evaluate(Forward<T>& forward,
                                              Split split) const = 0;
 

@@ -38,8 +38,9 @@ struct ParameterUpdate {
 template <typename T>
 class Optimizer {
  public:
-  // One number per parameter element that is kept between optimizer steps. A
-  // checkpoint stores it as one tensor per parameter, "NAME/PARAMETER".
+  // State that is kept between optimizer steps: one number for each element of
+  // the parameters. A checkpoint stores it as one tensor per parameter,
+  // "NAME/PARAMETER".
   struct State {
     std::string name;  // a name such as "momentum" or "first_moment"
     // laid out like the parameters; zero before the first step

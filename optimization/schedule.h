@@ -36,9 +36,9 @@ class Schedule {
   // The number of optimizer steps over which the rate rises at first, or 0.
   virtual int64_t warmup() const { return 0; }
 
-  // The metric that Observe() takes, such as "dev/loss", or "" if there is
-  // none. The caller must check that the metric exists: without it, the
-  // schedule would never act.
+  // The metric that Observe() takes, such as "dev/loss", or "" if the schedule
+  // observes no metric. The caller must check that the metric exists: without
+  // it, the schedule would never act.
   virtual std::string metric() const { return ""; }
   virtual void Observe(double /*metric*/) {}
 

@@ -17,7 +17,8 @@ using ChunkRange = IndexRange<int64_t>;
 
 class SlabChunks {
  public:
-  static constexpr int64_t kElements = 4096;  // elements; fewer in the last
+  // elements per chunk; the last may have fewer
+  static constexpr int64_t kElements = 4096;
 
   // The part of one parameter in one chunk: elements [begin, end) of the slab.
   struct Range {
@@ -35,7 +36,7 @@ class SlabChunks {
   ChunkRange all() const { return {0, size()}; }
 
   // Returns the part of `values` that belongs to `chunks`. `values` has `width`
-  // elements for each chunk, possibly fewer for the last one.
+  // elements for each chunk, possibly fewer for the last chunk.
   template <typename T>
   static absl::Span<T> PartOf(absl::Span<T> values, ChunkRange chunks,
                               int64_t width = kElements) {

@@ -47,8 +47,8 @@ class WeightSelection {
   // Allocates only at the first call. Bit-identical for any number of threads.
   void Update(absl::Span<const float> weights, WorkerPool& pool);
 
-  // The exponential moving average. Empty before the first step, or if none is
-  // requested.
+  // The exponential moving average. Empty before the first step, or if no
+  // average is requested.
   absl::Span<float> ema() { return absl::MakeSpan(state_.ema); }
 
   // Adds the metrics and weights of the evaluation after `step` steps.
@@ -65,8 +65,9 @@ class WeightSelection {
   // Whether `value` is better than the best value by more than `min_gain`.
   bool IsGain(double value, double min_gain) const;
 
-  // The weights to use before training has ended: the best weights, or else the
-  // moving average. Empty if the last weights are to be used.
+  // The weights to use before training has ended: the best weights, or the
+  // moving average if there are no best weights. Empty if the last weights are
+  // to be used.
   absl::Span<const float> chosen() const {
     return state_.best.empty() ? state_.ema : state_.best;
   }

@@ -61,9 +61,8 @@ struct HeadLayout {
   int64_t cols;
 };
 
-// Returns a name of a row of weights [batch, .., queries, keys], made of its
-// example, head and query. The name does not depend on the padding of the
-// batch.
+// Returns a name for a row of weights [batch, .., queries, keys]. It contains
+// the example, head and query, and does not depend on the padding of the batch.
 template <typename T>
 std::string RowName(Var<T> weights, int64_t row) {
   const absl::Span<const int64_t> examples = weights.tape().random().examples;

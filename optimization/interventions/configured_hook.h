@@ -35,7 +35,7 @@ struct StatisticSum {
 };
 
 // Statistics by the names under which they are reported. The steps of a
-// recurrent decoder are one hook point,
+// recurrent decoder count as one hook point, as in
 // "probe/step[*]/decoder/attention/weights/entropy", unless the pattern selects
 // single steps.
 using StatisticSums = std::map<std::string, StatisticSum>;
@@ -43,7 +43,7 @@ using StatisticSums = std::map<std::string, StatisticSum>;
 template <typename T>
 class ConfiguredHook : public Hook<T> {
  public:
-  // The requests must outlive this and fit the model.
+  // `requests` must outlive this object and fit the model.
   ConfiguredHook(const SiteRequests& requests, uint64_t seed)
       : requests_(requests), seed_(seed) {}
 
@@ -51,7 +51,8 @@ class ConfiguredHook : public Hook<T> {
   // or null if no request applies to this step.
   Hook<T>* ForUpdate(int64_t step) { return Begin(step, /*updates=*/true); }
   // Returns this, prepared for an evaluation after `step` optimizer steps, or
-  // null if no request applies to it. Evaluations measure no statistics.
+  // null if no request applies to this evaluation. Evaluations measure no
+  // statistics.
   Hook<T>* ForEvaluation(int64_t step) {
     return Begin(step, /*updates=*/false);
   }
@@ -88,7 +89,8 @@ class ConfiguredHook : public Hook<T> {
   void AddToMean(const std::string& site, Var<T> value);
   bool IsDue(const SiteStatistic& statistic) const;
   // Calls f(statistic) for each statistic of hook point `site` that is due.
-  // Selects the statistics of rows if `of_rows`, and of whole values otherwise.
+  // Selects row statistics if `of_rows` is true, and statistics of whole values
+  // if it is false.
   template <typename F>
   void ForEachDue(const std::string& site, bool of_rows, F f) const;
   Var<T> Apply(Tape<T>& tape, const Intervention& intervention,
@@ -103,8 +105,8 @@ class ConfiguredHook : public Hook<T> {
   std::map<std::string, MeanSum> means_;  // keyed by hook point
 };
 
-// Computes the means of `replace { mean {} }`. A no-op if `probe`, which must
-// be the hook of `forward`, does not need means.
+// Computes the means of `replace { mean {} }`. A no-op if `hook`, which must be
+// the hook of `forward`, does not need means.
 //
 // The means are over kMeanExamples training examples, spread evenly, or over
 // all examples if there are fewer. The examples are read one by one, so that

@@ -178,7 +178,8 @@ TEST(Intervention, PermutedWeightsMoveAmongTheKeysOfTheirRow) {
   EXPECT_TRUE(moved);
 }
 
-// An example must get the same order in another shard, and with more padding.
+// The weights of an example must get the same order in another shard, and with
+// more padding.
 TEST(Intervention, AnOrderDependsOnTheExampleAndNotOnTheBatch) {
   for (int64_t step = 0; step < 8; ++step) {
     const std::vector<double> both =

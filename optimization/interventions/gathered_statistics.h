@@ -12,7 +12,7 @@ namespace regard {
 
 // Adds to `sums` the statistics that each shard's hook has measured since the
 // last call. Adds them in the order of shards, so that all ranks get the same
-// sums. `probes` contains one hook for each shard of the batch. The hooks of
+// sums. `hooks` contains one hook for each shard of the batch. The hooks of
 // other ranks' shards have measured nothing.
 void TakeStatistics(
     absl::Span<const std::unique_ptr<ConfiguredHook<float>>> hooks,

@@ -25,8 +25,8 @@ void RequireSite(const std::string& site, ConfigProblems& problems) {
     problems.Add("site", "must be set to a pattern of hook points (sites)");
 }
 
-// Notes every hook point that a pass visits, and the shapes of the hook points
-// that match `patterns`.
+// Records every hook point that a pass visits, and the shapes of the hook
+// points that match `patterns`.
 class SiteCensus : public Hook<float> {
  public:
   explicit SiteCensus(std::vector<std::string> patterns)

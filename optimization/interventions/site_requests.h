@@ -29,11 +29,11 @@ bool IsWeights(absl::string_view site);
 bool IsOfWeights(const Replacement& replace);
 bool IsOfWeights(SiteStatistic::Statistic statistic);
 // Whether the statistic can be computed from statistics of the rows of
-// attention weights (nn/row_statistics.h), so that the weights need not exist.
+// attention weights (nn/row_statistics.h). The weights then need not be stored.
 bool IsOfRows(SiteStatistic::Statistic statistic);
 
-// Adds the problems of the requests that do not depend on the model, at
-// `intervene[i]` and `probe[i]`.
+// Adds the problems that can be found without the model, at `intervene[i]` and
+// `probe[i]`.
 void ValidateSiteRequests(const SiteRequests& requests,
                           ConfigProblems& problems);
 

@@ -33,7 +33,7 @@ Facts ParseFacts(absl::string_view bytes) {
   return Facts(facts.begin(), facts.end());
 }
 
-// Returns the value, or "nothing" if there is none.
+// Returns the value of `name`, or "nothing" if `facts` does not contain it.
 std::string ValueIn(const Facts& facts, const std::string& name) {
   const auto found = facts.find(name);
   return found == facts.end() ? "nothing" : found->second;

@@ -12,8 +12,8 @@
 
 namespace regard {
 
-// Returns on all ranks the error of the first rank that has one. Its message
-// begins with "rank N: " unless N is 0.
+// Returns on all ranks the error of the first rank that has an error. The
+// message begins with "rank N: " unless N is 0.
 absl::Status AgreeOn(Ranks* ranks, const absl::Status& status);
 
 // Broadcasts the text of rank 0.

@@ -35,8 +35,8 @@ constexpr int kMaxMessages = 32;
 
 // The time of a short message on a fast network. After this time, a waiting
 // thread sleeps, so that other threads can use the core. MPI's own waits would
-// spin: if other programs use the cores, spinning takes time from this rank's
-// next shards. A call of sched_yield() is not better.
+// spin and slow down this rank's next shards if other programs use the cores. A
+// call of sched_yield() is not better.
 constexpr std::chrono::microseconds kSpin(100);
 constexpr std::chrono::microseconds kNap(20);
 // The time by which the kernel may lengthen a sleep. The kernel's default is
@@ -83,7 +83,8 @@ std::vector<std::string> Machines(int size) {
 }  // namespace
 
 MpiRanks::MpiRanks(int* argc, char*** argv) {
-  // Applies to this thread, and to threads that it starts from now on.
+  // The timer slack applies to this thread, and to threads that it starts from
+  // now on.
   prctl(PR_SET_TIMERSLACK, kSlackNanoseconds);
   int threads = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads);
@@ -102,7 +103,7 @@ MpiRanks::MpiRanks(int* argc, char*** argv) {
 void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
                         absl::Span<uint8_t> received) {
   MPI_Request requests[2 * kMaxMessages];
-  int wanted[kMaxMessages];  // bytes of the requests that receive
+  int wanted[kMaxMessages];  // sizes of receiving requests, in bytes
   int incoming = 0;          // number of receiving requests, which come first
   int all = 0;
   const auto receive_next = [&](int request) {

@@ -10,7 +10,8 @@ namespace regard {
 
 namespace {
 
-// The number of chunks of a message, 1 MiB, which stays in the cache.
+// The number of chunks in a message. A message has 1 MiB and stays in the
+// cache.
 constexpr int64_t kPieceChunks = 64;
 
 // Returns at most kPieceChunks of `chunks`, after the first `done`.

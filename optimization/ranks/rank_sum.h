@@ -1,17 +1,17 @@
 // Adds the gradients of ranks: the levels of the tree of shards above the nodes
 // that single ranks compute.
 //
-// The method is recursive halving. On each level, from the lowest, a rank and
-// its neighbour have the two children of a node. Each rank keeps one half of
-// the chunks that both have, receives the neighbour's values of this half, and
-// adds left plus right. In the end a rank has 1 / size of the sum, and updates
-// that part of the weights. Recursive doubling gathers the weights (Thakur,
-// Rabenseifner and Gropp, "Optimization of collective communication operations
-// in MPICH", International Journal of High Performance Computing Applications
-// 19, 2005).
+// The method is recursive halving. On each level, starting with the lowest, a
+// rank and its neighbour have the two children of a node. Each rank keeps one
+// half of the chunks that both ranks have, receives the neighbour's values of
+// this half, and adds left plus right. In the end, a rank has the fraction 1 /
+// size of the sum, and updates that part of the weights. Recursive doubling
+// gathers the weights (Thakur, Rabenseifner and Gropp, "Optimization of
+// collective communication operations in MPICH", International Journal of High
+// Performance Computing Applications 19, 2005).
 //
-// The result is bit-identical to one process. A rank sends and receives
-// 2 * (size - 1) / size slabs in total, and the marks once per level.
+// The result is bit-identical to one process. A rank sends and receives 2 *
+// (size - 1) / size slabs in total, and the marks once per level.
 #ifndef OPTIMIZATION_RANKS_RANK_SUM_H_
 #define OPTIMIZATION_RANKS_RANK_SUM_H_
 
@@ -43,7 +43,7 @@ class RankSum {
   void Add(GradientSlab<T>& slab);
 
   // Fills the chunks of `values` outside of own(). `values` has `width`
-  // elements for each chunk, possibly fewer for the last one. Allocates
+  // elements for each chunk, possibly fewer for the last chunk. Allocates
   // nothing.
   template <typename U>
   void Gather(int64_t width, absl::Span<U> values) {
@@ -75,7 +75,7 @@ class RankSum {
   const SlabChunks& chunks_;
   WorkerPool& pool_;
   Ranks& ranks_;
-  std::vector<ChunkRange> held_;  // chunks before each level, and in the end
+  std::vector<ChunkRange> held_;  // own chunks before each level and at the end
   std::vector<uint8_t> marks_;    // marks of the partner
   std::vector<T> received_;       // a piece of the partner's slab
 };
