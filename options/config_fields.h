@@ -16,12 +16,12 @@
 namespace regard {
 
 // Returns the field or known extension ("[full.name]") of `message` with this
-// name, or null if there is none.
+// name, or null if it does not exist.
 const google::protobuf::FieldDescriptor* FindField(
     const google::protobuf::Descriptor& message, absl::string_view name);
 
-// Returns the field of `message` whose (former_name) is `name`, or null if
-// there is none. See options/config_options.proto.
+// Returns the field of `message` whose (former_name) is `name`, or null if no
+// field has this (former_name). See options/config_options.proto.
 const google::protobuf::FieldDescriptor* FindRenamedField(
     const google::protobuf::Descriptor& message, absl::string_view name);
 
@@ -33,7 +33,7 @@ std::string FieldName(const google::protobuf::FieldDescriptor& field);
 std::string NoSuchField(const google::protobuf::Descriptor& message,
                         absl::string_view name);
 
-// Joins two paths by a dot. Either may be empty.
+// Joins two paths with a dot. Either path may be empty.
 std::string JoinFieldPath(absl::string_view parent, absl::string_view name);
 
 // Whether `path` is `field`, or is the path of a field or element inside
@@ -52,7 +52,7 @@ struct PathStep {
 // largest int.
 std::vector<PathStep> SplitPath(absl::string_view path);
 
-// The functions below read values as a config writes them. They are stricter
+// The functions below read values in the syntax of a config. They are stricter
 // than protobuf's text format. They reject octal numbers, infinity, NaN,
 // numbers that overflow or become 0, numbers in place of enums or booleans, and
 // invalid UTF-8.

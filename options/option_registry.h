@@ -116,7 +116,7 @@ struct ChosenOption {
 ChosenOption ChooseOption(const google::protobuf::Message& config,
                           const google::protobuf::OneofDescriptor& choice);
 
-// Returns the oneof `name` of a message. Fails a check if there is none.
+// Returns the oneof `name` of a message. Fails a check if it does not exist.
 const google::protobuf::OneofDescriptor& OneofNamed(
     const char* name, const google::protobuf::Descriptor& message);
 
@@ -134,8 +134,8 @@ void AddOptionProblem(const ChosenOption& chosen,
                       absl::Span<const std::string> known,
                       ConfigProblems& problems);
 
-// The registry of one kind of plug-in, which a oneof of Config chooses. Info
-// derives from OptionInfo. If plug-ins are classes, Info has a factory
+// The registry of one kind of plug-in. A oneof of Config chooses one of them.
+// Info derives from OptionInfo. If plug-ins are classes, Info has a factory
 // `create`. If plug-ins are class templates, Info is a NumericInfo.
 // Info::Describe<Plugin>() reads additional information from the class.
 // Registries are never global: main() registers built-in and user plug-ins and

@@ -1,5 +1,5 @@
 // Reads a config from text files and from `--set path=value` arguments. A file
-// may extend another file by `base: "other.textproto"`.
+// may extend another file with `base: "other.textproto"`.
 //
 // The config may be any proto2 message without maps and groups. A `base`
 // requires a string field of this name in the outermost message. The field is
@@ -58,7 +58,7 @@ class ConfigOrigins {
 
   // Returns the origin of the field at `path`:
   // `configs/phrasebook.textproto:12` or `--set`. Returns nullopt if no text
-  // sets the field, so that it has its default.
+  // sets the field. The field then has its default.
   std::optional<std::string> Find(absl::string_view path) const;
 
   // Returns the position that Diagnostic() shows: `configs/a.textproto:12:3` or
@@ -71,9 +71,9 @@ class ConfigOrigins {
   absl::Span<const ConfigText> texts() const { return texts_; }
 
   // Returns the lines to print for a problem of the field at `path`, or of the
-  // part `within` of a string field. If no text sets the field, the position is
-  // the nearest message around it, or the start of the file that the user
-  // named. Requires at least one text.
+  // part `within` of a string field. If no text sets the field, the lines show
+  // the nearest message around the field, or the start of the file that the
+  // user named. Requires at least one text.
   std::string Diagnostic(absl::string_view path, std::string message,
                          const TextRange& within = {}) const;
 
@@ -131,7 +131,7 @@ absl::StatusOr<ConfigOrigins> ReadConfigWith(
     google::protobuf::Message* config);
 
 // Applies `overrides` to `config`, which was read with `origins`. Adds the
-// overrides to `origins`. Returns the errors of ReadConfig().
+// overrides to `origins`. Returns the same errors as ReadConfig().
 absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
                             google::protobuf::Message* config,
                             ConfigOrigins* origins);

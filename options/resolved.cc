@@ -137,8 +137,8 @@ std::map<std::string, std::string> ByPath(
   return values;
 }
 
-// Returns the longest path in `values` that contains `path`: the message around
-// it. Returns "" if there is none.
+// Returns the path of the message around `path`, which is the longest path in
+// `values` that contains `path`. Returns "" if `values` has no such path.
 std::string ParentPath(const std::string& path,
                        const std::map<std::string, std::string>& values) {
   std::string parent = path;
@@ -368,7 +368,7 @@ std::vector<size_t> CountDifferences(
     for (const auto& [path, value] : config) {
       const PathCount& count = counts[path];
       // If `path` is a message, adds the counts of its fields over all configs.
-      // A field that this config lacks leaves its count in the sum as
+      // The counts of fields that this config lacks remain in the sum, as
       // differences.
       sum += count.in_it;
       // Replaces the count of this field by the number of configs that have the

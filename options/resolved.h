@@ -92,7 +92,8 @@ std::vector<size_t> CountDifferences(
     const std::vector<std::vector<ResolvedField>>& configs);
 
 // Returns the scalar `field` of `message` as in a config, or its default if the
-// field is absent. `index` is the element of a repeated field, otherwise -1.
+// field is absent. `index` is the index of an element in a repeated field, and
+// -1 for other fields.
 std::string PrintedValue(const google::protobuf::Message& message,
                          const google::protobuf::FieldDescriptor& field,
                          int index);

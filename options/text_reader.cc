@@ -101,8 +101,8 @@ class TextReader {
     return std::move(problems_);
   }
 
-  // Records the first assignment of a field in a body. If the assignment
-  // replaces the old value, clears it.
+  // Records the first assignment of a field in a body. Clears the old value if
+  // the assignment replaces it.
   void Begin(const FieldAssignment& assignment, Message* message) {
     origins_.Note(assignment);
     if (!assignment.replaces()) return;
