@@ -210,9 +210,9 @@ class FileWriter {
 };
 
 // Replaces `path` atomically. Writes and syncs the sibling `PATH.tmp-PID`,
-// renames it, and syncs the directory. After an error, `path` is unchanged,
-// except that it is new if only the directory could not be synced. The sibling
-// is removed if possible.
+// renames it, and syncs the directory. After an error, `path` is unchanged. If
+// only the directory could not be synced, `path` is new. The sibling is removed
+// if possible.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view bytes,
                                  FileOperations& files = SystemFiles());

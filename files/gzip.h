@@ -20,20 +20,20 @@ namespace regard {
 class GunzipReader {
  public:
   // `next` must return the next chunk of the file, at most 4 GiB, and an empty
-  // chunk at its end. A chunk must stay valid until the next call. The first
-  // chunk must have at least two bytes, unless the file is shorter.
+  // chunk at the end of the file. A chunk must stay valid until the next call.
+  // The first chunk must have at least two bytes, unless the file is shorter.
   explicit GunzipReader(std::function<absl::string_view()> next);
   ~GunzipReader();
   GunzipReader(const GunzipReader&) = delete;
   GunzipReader& operator=(const GunzipReader&) = delete;
 
-  // Writes to `output`, which must not be empty. Returns the number of bytes,
-  // which is 0 at the end or at a problem.
+  // Writes to `output`, which must not be empty. Returns the number of written
+  // bytes, which is 0 at the end of the file or after a problem.
   size_t Read(absl::Span<char> output);
 
   // The first problem of the file, or "".
   const std::string& problem() const { return problem_; }
-  // The number of bytes of the file that were used.
+  // The number of bytes of the file that were decompressed or copied.
   int64_t offset() const { return taken_ - static_cast<int64_t>(rest_.size()); }
 
  private:

@@ -32,8 +32,8 @@ class JsonFile;
 //
 // A field that is null counts as absent. An absent field is a problem, unless
 // `otherwise` is given. A value of another type or out of range is also a
-// problem. In these cases, the functions return `otherwise` if it is given. If
-// not, they return `min`, the first choice, or an empty value.
+// problem. In these cases, the functions return `otherwise` if it is given.
+// Without `otherwise`, they return `min`, the first choice, or an empty value.
 class JsonObject {
  public:
   bool Has(const std::string& key) const { return Find(key) != nullptr; }
@@ -78,13 +78,14 @@ class JsonObject {
       : file_(file), json_(json) {}
 
   const nlohmann::json* Find(const std::string& key) const;
-  // Returns the value of a field if it exists and `fits`. Otherwise, returns
-  // null, and adds a problem unless the field is absent and `may_be_absent`.
+  // Returns the value of a field if it exists and `fits` accepts it. Otherwise,
+  // returns null, and adds a problem unless the field is absent and
+  // `may_be_absent`.
   template <typename Fits>
   const nlohmann::json* FindFitting(const std::string& key, bool may_be_absent,
                                     const std::string& wanted, Fits fits) const;
-  // Returns an array of `wanted`, if each element `fits`. Otherwise returns an
-  // empty array and adds a problem.
+  // Returns an array of `wanted` if `fits` accepts each element. Otherwise,
+  // returns an empty array and adds a problem.
   template <typename Fits>
   const nlohmann::json& FindArray(const std::string& key,
                                   const std::string& wanted, Fits fits) const;

@@ -12,8 +12,8 @@ namespace {
 
 bool IsHidden(char32_t code) {
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
-  // Controls, separators of lines and paragraphs, and the marks of Unicode's
-  // bidirectional algorithm.
+  // Control characters, line and paragraph separators, and the marks of
+  // Unicode's bidirectional algorithm.
   return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_ZL ||
          category == UTF8PROC_CATEGORY_ZP || code == 0x200e || code == 0x200f ||
          code == 0x061c || (code >= 0x202a && code <= 0x202e) ||

@@ -146,8 +146,9 @@ TensorInfo ReadTensor(const JsonObject& json) {
   return tensor;
 }
 
-// Returns the number of bytes that dtype and shape require. Any overflow is an
-// error, even if a later 0 would make the product 0, as in the reference.
+// Returns the number of bytes that dtype and shape require. As in the
+// reference, any overflow is an error, even if a later 0 would make the product
+// 0.
 absl::StatusOr<int64_t> BytesFor(const std::string& name,
                                  const TensorInfo& tensor) {
   int64_t bytes = 1;

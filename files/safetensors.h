@@ -1,7 +1,7 @@
 // Reads and writes tensors in the safetensors format, which PyTorch and other
 // libraries can open. Float values are written in the order of the reference
-// writer. Reading makes every check of the reference reader, and some more. See
-// docs/checkpoints.md.
+// writer. The reader makes all checks of the reference reader and some
+// additional checks. See docs/checkpoints.md.
 //
 // The message of a format error begins with the reference's name of the error:
 // HeaderTooSmall, HeaderTooLarge, InvalidHeaderLength, InvalidHeader,
@@ -29,13 +29,13 @@ namespace regard {
 struct TensorView {
   std::string name;
   std::vector<int64_t> shape;      // empty for a scalar, which has one value
-  absl::Span<const float> values;  // row-major, as many as the shape has
+  absl::Span<const float> values;  // row-major; one for each element
 };
 
 // Passes the bytes to `sink` in pieces. The bytes do not depend on the order of
 // tensors. Adds "format": "pt" to `metadata`, because other libraries reject
 // files without it. Names must differ, and each tensor must have as many values
-// as its shape.
+// as its shape requires.
 absl::Status WriteSafetensors(
     absl::Span<const TensorView> tensors,
     const std::map<std::string, std::string>& metadata,

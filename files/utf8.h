@@ -28,9 +28,9 @@ Character FirstCharacter(absl::string_view text);
 std::vector<Character> Characters(absl::string_view text);
 
 // Decodes text that arrives byte by byte. The bytes of an incomplete character
-// are held back until it is complete, or until an invalid byte arrives. U+FFFD
-// then replaces the longest incomplete sequence, as in the decoders of Unicode
-// and Python.
+// are held back until the character is complete, or until an invalid byte
+// arrives. U+FFFD then replaces the longest incomplete sequence, as in the
+// decoders of Unicode and Python.
 class Utf8Stream {
  public:
   // Appends to `text` the characters that are complete after these bytes.

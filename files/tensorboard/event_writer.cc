@@ -63,8 +63,8 @@ uint32_t Crc32c(absl::string_view bytes) {
   uint32_t crc = 0xffffffff;
   for (const char byte : bytes) {
     crc ^= static_cast<uint8_t>(byte);
-    // Computes bit by bit, without a table, because records are
-    // only a few kilobytes long.
+    // Computes bit by bit, without a table, because records are only a few
+    // kilobytes long.
     for (int bit = 0; bit < 8; ++bit) {
       crc = (crc >> 1) ^ ((crc & 1) != 0 ? kReflectedPolynomial : 0);
     }

@@ -30,7 +30,7 @@ Summary::Value ImageValue(absl::string_view tag, absl::string_view description,
 // Escapes text so that Markdown shows it unchanged on one line.
 std::string EscapeMarkdown(absl::string_view text);
 
-// `markdown` is rendered. Text of unknown origin must be escaped first.
+// TensorBoard renders `markdown`. Text of unknown origin must be escaped first.
 Summary::Value TextValue(absl::string_view tag, absl::string_view markdown);
 
 using HParamSetting = std::variant<double, bool, std::string>;

@@ -14,7 +14,7 @@
 
 namespace regard {
 
-// The kinds of failures. Half of a write is written before it fails.
+// The kinds of failures. Half of the bytes are written before a write fails.
 enum class FileFault {
   kIoError,      // EIO
   kDiskFull,     // ENOSPC, for operations that may need space
