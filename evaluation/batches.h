@@ -28,9 +28,9 @@ void ParallelFor(Forward<T>& forward, int64_t count,
                  absl::FunctionRef<void(Forward<T>& passes, int64_t)> work);
 
 // Returns the results of work(passes, i) for 0 <= i < count, in order. The
-// calls run as in ParallelFor(). Unless `forward` has a hook, InferenceRanks
-// share the calls, and all ranks get all results. `count` must not depend on
-// the number of threads, which may differ between ranks.
+// calls run as in ParallelFor(). Unless `forward` has a hook, the ranks of
+// InferenceRanks share the calls, and all ranks get all results. `count` must
+// not depend on the number of threads, which may differ between ranks.
 // optimization/ranks/value_bytes.h describes the supported types of results.
 template <typename T, typename Work>
 auto ParallelMap(Forward<T>& forward, int64_t count, Work work) {

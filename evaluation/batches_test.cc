@@ -54,7 +54,7 @@ class BatchesTest : public ::testing::Test {
 
   // Returns the Forwards that were used by `count` calls. The first `together`
   // calls wait for one another. Calls on several threads must not use the pool
-  // for products. A call may only record on the tape for a hook.
+  // for matrix products. A call may only record on the tape for a hook.
   std::set<const Forward<float>*> Takers(int64_t count, int64_t together = 1) {
     WorkerPool* const pool = together > 1 ? nullptr : InferenceThreads::Pool();
     std::latch begun(together);

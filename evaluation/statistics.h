@@ -1,6 +1,6 @@
 // Uncertainty of measured numbers. Bootstrap intervals and paired tests measure
 // how a metric depends on the examples. Permutation tests measure how a metric
-// depends on the seeds of trainings.
+// depends on the seeds of training runs.
 #ifndef EVALUATION_STATISTICS_H_
 #define EVALUATION_STATISTICS_H_
 
@@ -36,8 +36,8 @@ std::string FormatMetric(double value);
 // Returns the mean and the percentiles, such as "38.1 [37.2, 39.04]".
 std::string ConfidenceText(const Confidence& confidence);
 
-// Returns the mean and percentiles of at least one value. CHECK-fails without a
-// value. The result is not finite if a value is not finite.
+// Returns the mean and percentiles of `values`. Fails a check if `values` is
+// empty. The result is not finite if a value is not finite.
 Confidence ConfidenceOf(std::vector<double> values);
 
 // Bootstraps the metric over `examples`, which must not be empty. Each resample
@@ -53,8 +53,8 @@ Confidence BootstrapConfidence(const ExampleMetric& metric,
 std::map<std::string, Confidence> BootstrapConfidence(
     absl::Span<const EvaluatedSet> sets, uint64_t seed);
 
-// A metric of two runs on the same examples, of which there must be at least
-// one.
+// A metric of two runs on the same examples. There must be at least one
+// example.
 struct MetricPair {
   const ExampleMetric* run = nullptr;
   const ExampleMetric* baseline = nullptr;
@@ -88,8 +88,8 @@ struct PairedTests {
 // each example were swapped between the runs with probability 1/2 (Riezler and
 // Maxwell, "On some pitfalls in automatic evaluation", 2005). randomization_p
 // is two-sided. bootstrap_p is one-sided: it counts only the resamples on the
-// greater side, about half of a two-sided p-value. sacreBLEU uses > instead
-// of >=, and therefore finds a run significantly different from itself.
+// greater side, so it is about half of a two-sided p-value. sacreBLEU uses >
+// instead of >=, and therefore finds a run significantly different from itself.
 //
 // The units are examples. If several pairs share an example, it is drawn or
 // swapped in all of these pairs at once. Several runs on the same examples
@@ -157,8 +157,8 @@ struct SampleSummary {
 
 SampleSummary Summarize(absl::Span<const double> values);
 
-// Returns the mean and the standard deviation, such as "0.25 (0.12)". The
-// standard deviation is omitted if there is none.
+// Returns the mean and the standard deviation, such as "0.25 (0.12)". Omits a
+// standard deviation that is NaN.
 std::string SampleText(const SampleSummary& summary);
 
 }  // namespace regard

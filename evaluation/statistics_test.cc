@@ -244,8 +244,8 @@ using ::testing::Lt;
 
 TEST(PairedPermutationTest, CountsAllChoicesOfSigns) {
   // The sums of +-1 +-2 +-4 are 7, 5, 3, 1 and their negatives. Only 7 and -7
-  // are as extreme as 1 + 2 + 4. 5, 7 and their negatives are as extreme as
-  // -1 + 2 + 4.
+  // are as extreme as 1 + 2 + 4. The sums 5 and 7 and their negatives are at
+  // least as extreme as -1 + 2 + 4.
   EXPECT_EQ(PairedPermutationTest({1.0, 2.0, 4.0}), 2.0 / 8);
   EXPECT_EQ(PairedPermutationTest({-1.0, 2.0, 4.0}), 4.0 / 8);
   EXPECT_EQ(PairedPermutationTest({1.0, 2.0, -4.0}), 8.0 / 8);
@@ -306,9 +306,9 @@ TEST(PermutationInterval, OfSixSpansAllDifferences) {
 }
 
 TEST(PermutationInterval, OfSevenIsWithinThem) {
-  // The ends are the third means from either end of 127, because 128 * 0.025 is
-  // 3.2. The means outside of the interval are 0, 0.5 (of 0 and 1), 12.5
-  // and 13.
+  // The ends are the third smallest and the third largest of 127 means, because
+  // 128 * 0.025 is 3.2. The means outside of the interval are 0, 0.5 (of 0 and
+  // 1), 12.5 and 13.
   const auto interval = PermutationInterval({0, 1, 2, 10, 11, 12, 13});
   ASSERT_TRUE(interval.has_value());
   EXPECT_EQ(interval->low, 1);
