@@ -31,8 +31,8 @@ class FaultFinder : public TapeObserver<T> {
   FaultFinder(const FaultFinder&) = delete;
   FaultFinder& operator=(const FaultFinder&) = delete;
 
-  // The first fault, or "" if there is none. An example is "NaN in the value of
-  // MatMul (1 NaN and 0 Inf among 6 elements) at decoder/attention".
+  // The first fault, such as "NaN in the value of MatMul (1 NaN and 0 Inf among
+  // 6 elements) at decoder/attention", or "" if no fault was found.
   const std::string& fault() const { return fault_; }
   void clear_fault() { fault_.clear(); }
 
@@ -55,8 +55,7 @@ class FaultFinder : public TapeObserver<T> {
   bool in_scores_ = false;
   std::string nan_in_scores_;  // the first NaN, formatted like fault_
   std::string infinity_in_scores_;
-  // contributions that have not been searched yet
-  std::vector<const Node<T>*> contributions_;
+  std::vector<const Node<T>*> contributions_;  // to be searched
 };
 
 extern template class FaultFinder<float>;

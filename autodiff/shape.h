@@ -61,8 +61,8 @@ class Shape {
     return stride;
   }
 
-  // The extents of the array viewed as a matrix [rows, cols]. The last axis
-  // gives cols, and the product of all others gives rows.
+  // The extents of the array viewed as a matrix [rows, cols]. cols() is the
+  // extent of the last axis, and rows() is the product of all other extents.
   int64_t cols() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
   int64_t rows() const {
     int64_t rows = 1;

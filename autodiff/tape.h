@@ -25,8 +25,8 @@
 //
 // There is no global state: operations find the tape through their operands.
 // Only one thread at a time may use a tape. Different tapes are independent. A
-// Var is valid until the tape is reset, is rewound to an earlier position, or
-// releases the Var in a backward pass. Debug builds check this.
+// Var is valid until the tape is reset, is rewound to a position before the
+// Var, or releases the Var in a backward pass. Debug builds check this.
 #ifndef AUTODIFF_TAPE_H_
 #define AUTODIFF_TAPE_H_
 
@@ -53,8 +53,8 @@ struct RandomState {
   int64_t step = 0;
   // The numbers of the examples along the leading axis. Empty means 0, 1, 2,
   // ... Not owned. Must stay valid and unchanged until the backward pass over
-  // the computed values has ended, because recomputations and fused dropout
-  // masks read the numbers during that pass.
+  // the computed values has ended: recomputations and fused dropout masks read
+  // the numbers during that pass.
   absl::Span<const int64_t> examples;
 
   // Returns the number of the example at `index`. Unless `examples` is empty,
@@ -183,7 +183,7 @@ class Tape {
   // value. No scope may be open, except in a nested pass.
   void BackwardAndRelease(const Mark& mark, Var<T> output);
 
-  // Whether a backward pass is running. Operations that run meanwhile are
+  // Whether a backward pass is running. Operations that run during the pass are
   // recomputations (ops/recompute.h).
   bool in_backward() const { return backward_depth_ > 0; }
 
@@ -240,7 +240,7 @@ class Tape {
   const RandomState& random() const { return random_; }
   void set_random(const RandomState& random) { random_ = random; }
 
-  // Notes that a mask identified by `key` is made in the current NameScope. A
+  // Records that a mask identified by `key` is made in the current NameScope. A
   // second mask with an equal key fails a check, which names `site`, unless the
   // first was rewound. A no-op outside of scopes. Used by Dropout().
   void ClaimMask(const char* site, uint64_t key);
@@ -248,7 +248,7 @@ class Tape {
   const ScopeName* scope() const { return scope_; }
   void set_scope(const ScopeName* scope) { scope_ = scope; }
 
-  // The observer. Not owned. Null if there is none.
+  // The observer, or null. Not owned.
   TapeObserver<T>* observer() const { return observer_; }
   void set_observer(TapeObserver<T>* observer) { observer_ = observer; }
   // Mark the beginning and the end of the operations that compute `scores`,
@@ -382,8 +382,7 @@ class Tape {
   const ScopeName* scope_ = nullptr;
   TapeObserver<T>* observer_ = nullptr;
 #ifndef NDEBUG
-  // serial numbers, indexed by node; odd for leaves
-  std::vector<uint64_t> serials_;
+  std::vector<uint64_t> serials_;  // indexed by node; odd for leaves
   uint64_t last_serial_ = 0;
 #endif
 };

@@ -2,8 +2,8 @@
 // one another closely, each call has an overhead of less than a microsecond.
 //
 // The work on one index must not touch data of another index. The result then
-// does not depend on which thread runs an index. Denormal numbers are zero on
-// all threads during the work.
+// does not depend on which thread runs an index. Denormal numbers are flushed
+// to zero on all threads during the work.
 #ifndef AUTODIFF_WORKER_POOL_H_
 #define AUTODIFF_WORKER_POOL_H_
 

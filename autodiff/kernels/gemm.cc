@@ -27,7 +27,7 @@ constexpr int64_t kMinToCut = int64_t{1} << 19;
 constexpr int64_t kPanelsPacked = 5;
 constexpr int64_t kPanelsInPlace = 10;
 // The number of rows of the left operand that are multiplied with a group of
-// panels at a time. They fill another part of the second-level cache.
+// panels at a time. These rows fill another part of the second-level cache.
 constexpr int64_t kRowsAtATime = 128;
 
 // A buffer that only grows.

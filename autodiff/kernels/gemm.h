@@ -2,10 +2,10 @@
 // functions.
 //
 // Every element is computed by the same chain of multiply-adds for any shape. A
-// row of the result is therefore bit-identical for any number of rows. A large
-// product is split by columns of the result among the threads of the calling
-// thread's InferenceThreads. Each thread keeps its packing buffers: after the
-// first products, a product makes no heap allocation.
+// row of the result is therefore bit-identical for any number of rows. The
+// current InferenceThreads share the columns of a large product. Each thread
+// keeps its packing buffers: after the first products, a product makes no heap
+// allocation.
 #ifndef AUTODIFF_KERNELS_GEMM_H_
 #define AUTODIFF_KERNELS_GEMM_H_
 
@@ -58,9 +58,8 @@ ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
 template <typename T>
 bool PanelsMatch(const ConstMatrix<T>& b);
 
-// Returns the total number of floating-point operations of the matrix products
-// that this thread has computed. A product of [m, k] and [k, n] counts as 2 * m
-// * n * k.
+// Returns the total number of floating-point operations of this thread's matrix
+// products. A product of [m, k] and [k, n] counts as 2 * m * n * k.
 int64_t GemmFlops();
 
 }  // namespace regard

@@ -263,7 +263,7 @@ void RunRows(const GemmRows<T>& a, const Panel<T>& b, int64_t depth,
   }
 }
 
-// Computes a tile of `rows` rows, which is in 1 .. kGemmRows.
+// Computes one tile. `rows` is in 1 .. kGemmRows.
 template <typename T>
 void RunTile(GemmRows<T> a, const Panel<T>& b, int64_t depth, int64_t rows,
              GemmTile<T> c) {

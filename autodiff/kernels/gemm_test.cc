@@ -229,7 +229,8 @@ TEST(GemmTest, APackedOperandGivesTheSameBits) {
 }
 
 // Products over parts of the inner dimension must add up to the bits of one
-// product, because gradients are accumulated from a few rows at a time.
+// product. Gradients rely on this: they are accumulated from a few rows at a
+// time.
 TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
   const int64_t m = 9;
   const int64_t n = 50;

@@ -1,8 +1,8 @@
 // Reductions of a row in a fixed order: sums, dot products and maxima.
 //
-// The elements are added in sixteen lanes, counted from the start of the row,
-// and the lanes are then folded as a tree. The bits of a result depend only on
-// the elements of its row. Trailing zeros do not change the bits of a sum.
+// A sum adds element i to lane i modulo 16, and then folds the lanes as a tree.
+// The bits of a result depend only on the elements of its row. Trailing zeros
+// do not change the bits of a sum.
 #ifndef AUTODIFF_KERNELS_REDUCE_H_
 #define AUTODIFF_KERNELS_REDUCE_H_
 
@@ -26,7 +26,6 @@ inline T FoldLanes(const T (&lanes)[kLanes], F f) {
   return f(f(four[0], four[2]), f(four[1], four[3]));
 }
 
-// Returns the sum of `lanes`.
 template <typename T>
 inline T FoldLanes(const T (&lanes)[kLanes]) {
   return FoldLanes(lanes, [](T a, T b) { return a + b; });

@@ -9,9 +9,9 @@
 
 namespace regard {
 
-// Sets each element of x to zero with probability `rate`, and divides the
-// others by 1 - rate. `rate` must be in [0, 1). Returns x unless the tape is in
-// training mode.
+// Sets each element of x to zero with probability `rate`, and divides all other
+// elements by 1 - rate. `rate` must be in [0, 1). Returns x unless the tape is
+// in training mode.
 //
 // The decision to keep an element depends only on
 // * the tape's seed and step,
@@ -24,7 +24,7 @@ namespace regard {
 // examples than the span.
 //
 // The mask therefore does not depend on sharding or padding, and a
-// recomputation gives the same mask. The mask of a smaller array equals the
+// recomputation computes an equal mask. The mask of a smaller array equals the
 // leading part of the mask of a larger array.
 //
 // The last two axes of x may be parts of longer axes. The parts begin at

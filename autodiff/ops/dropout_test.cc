@@ -193,8 +193,8 @@ TEST_F(DropoutMaskTest, SitesOfOneScopeAreDifferent) {
       Mask(shape);
     }
     EXPECT_DEATH(Mask(shape), expected);
-    // A mask at another position and a mask with another random state are
-    // different masks. These calls must not fail.
+    // Another position or another random state makes another mask, so these
+    // calls must not fail.
     Dropout(tape_.Full(shape, 1), 0.5, "site", /*first_row=*/3);
     tape_.set_random({.seed = 1, .step = 0, .examples = examples});
     Mask(shape);

@@ -56,7 +56,6 @@ TEST(GatherTest, CopiesColumns) {
               ElementsAre(1, 0, 3, 1, 0, 3));
 }
 
-// A leaf [4, 2] with a sparse gradient.
 struct SparseLeaf {
   explicit SparseLeaf(Tape<double>& tape)
       : leaf(tape.Leaf(values.data(), grad.data(), {4, 2}, /*sparse=*/true)) {}

@@ -35,8 +35,8 @@ constexpr int64_t kMaxRowsForCopy = 512;
 // The product with this number makes the copy. A weight with a gradient changes
 // in each step, so a copy pays off only if the step uses the weight again. For
 // a weight without a gradient, the products of all steps count. The number is
-// higher for such a weight, so that a few products, such as those for the last
-// batch of an evaluation, make no copy.
+// higher for such a weight. A few products, such as those for the last batch of
+// an evaluation, then make no copy.
 constexpr int64_t kSecond = 2;
 constexpr int64_t kOfInference = 8;
 

@@ -267,9 +267,8 @@ ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
   };
   Var<T> y = tape.New(shape, /*needs_grad=*/false);
   bool needs_grad = false;
-  Var<T> last;  // the state after the last block
-  // the states before blocks 1, 2, ..., and the last state
-  T* states = nullptr;
+  Var<T> last;          // the state after the last block
+  T* states = nullptr;  // states before blocks 1, 2, ..., and the last state
   const bool keeps = tape.recording();
   for (int64_t block = 0; block < blocks; ++block) {
     const typename Tape<T>::Mark mark = tape.Save();

@@ -55,9 +55,8 @@ Var<T> ByRows(Tape<T>& tape, absl::Span<const Var<T>> in, int64_t most) {
   return RecomputeRows(tape, in, in[0].shape(), most, Rows());
 }
 
-// Computes y = x W + state for some rows of x [2, time, 3] and a state [2, 1,
-// 3]. The next state is tanh(state W + sum of the rows of x). A missing state
-// means 0.
+// Computes y = x W + state for some rows of x [2, time, 3]. The next state,
+// [2, 1, 3], is tanh(state W + sum of the rows of x). A missing state means 0.
 struct Link {
   template <typename T>
   ChainLink<T> operator()(absl::Span<const Var<T>> in, Var<T> state,

@@ -94,7 +94,7 @@ Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
   return y;
 }
 
-// Returns elements of x in `shape`, which is shorter than x along `axis`. For
+// Returns a part of x. Its shape, `shape`, is shorter than x along `axis`. For
 // each index along the axes before `axis`, copies one contiguous run of
 // elements. The first run begins at `offset`.
 template <typename T>

@@ -100,8 +100,8 @@ struct ForwardStep {
 
 template <typename T>
 struct BackwardStep {
-  // The gradient that the outputs contribute to h, or null if there is none.
-  // Indexed by RaggedSteps::position().
+  // The gradient that the outputs contribute to h, or null if they contribute
+  // nothing. Indexed by RaggedSteps::position().
   const T* d_sequence;
   // Input: gradients of the states after the step. Output: gradients of the
   // states before it.
