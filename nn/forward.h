@@ -25,9 +25,8 @@ namespace regard {
 template <typename T>
 class Forward {
  public:
-  // If `gradients` is null, the passes compute no gradients: parameters are
-  // constants, and operations on them are not recorded. All arguments must
-  // outlive this object.
+  // If `gradients` is null, parameters are constants, and passes compute no
+  // gradients of parameters. All arguments must outlive this object.
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           GradientSlab<T>* gradients);
 
@@ -40,7 +39,7 @@ class Forward {
   Forward& operator=(const Forward&) = delete;
 
   // Sets the gradient slab of later steps. If null, later steps compute no
-  // gradients. Not owned.
+  // gradients of parameters. Not owned.
   void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
 
   ~Forward();

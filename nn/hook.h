@@ -9,7 +9,7 @@
 //   scores, weights        scores and weights of an attention, before dropout
 //   context                output of each head of an attention, after dropout
 //   gates                  gates of a head output, from the layer's input
-//   head_output            input of the output projection, with a head output
+//   head_output            input of the output projection, after a head output
 //   residual               residual stream after a branch of a layer
 //   attention_output       output of a layer's attention or state mixer
 //   feed_forward           output of a feed-forward network
@@ -19,7 +19,7 @@
 //   embedded               input of the first layer, from tokens or patches
 //   attention_norm_scale   factor of each row in the norm "attention_norm"
 //   distance_bias          bias of the scores from a position encoding
-//   log_decays             logarithms of the gates of a forget gate
+//   log_decays             logarithms of the values of a forget gate
 //   readout, logits        input and output of an output head
 //
 // A hook reads values or gradients, or replaces values. If it only reads
@@ -64,8 +64,8 @@ struct HookRequest {
   bool changes_path() const { return gradient || replacement; }
 };
 
-// Reads or replaces values of passes on one tape. Called in the order of the
-// computation.
+// Reads or replaces values of passes on one tape. The functions are called in
+// the order of the computation.
 template <typename T>
 class Hook {
  public:
@@ -123,9 +123,8 @@ class SiteRecorder : public Hook<T> {
   struct Seen {
     std::string site;
     Shape shape;
-    std::vector<T> value;  // empty unless a pattern matches
-    // empty if not requested, or if the value has no gradient
-    std::vector<T> gradient;
+    std::vector<T> value;     // empty unless a pattern matches
+    std::vector<T> gradient;  // empty if not requested or if absent
   };
 
   explicit SiteRecorder(std::vector<std::string> values,
@@ -139,7 +138,7 @@ class SiteRecorder : public Hook<T> {
   // gradients of the same pass. A hook point that was visited in several passes
   // has several entries.
   absl::Span<const Seen> seen() const { return seen_; }
-  // Returns the last visit of `site`, or null if there is none.
+  // Returns the last visit of `site`, or null if `site` was not visited.
   const Seen* Find(absl::string_view site) const;
   void Clear() { seen_.clear(); }
 

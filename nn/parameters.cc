@@ -19,7 +19,6 @@ namespace {
 // such numbers does not overflow.
 constexpr int64_t kMaxElements = int64_t{1} << 56;
 
-// Returns a + b, or kMaxElements if the sum is larger.
 int64_t Sum(int64_t a, int64_t b) {
   return std::min(a + std::min(b, kMaxElements), kMaxElements);
 }

@@ -271,8 +271,8 @@ class GradientSlab {
     return first_row_[index] < 0 ? nullptr : &marks_[first_row_[index]];
   }
 
-  // Whether the last step reached parameter `index`. If not, its gradient is
-  // zero.
+  // Whether the last step reached parameter `index`. The gradient of a
+  // parameter that was not reached is zero.
   bool touched(int32_t index) const { return marks_[index] != 0; }
 
   // The marks of all parameters and rows. All slabs of a store have the same
@@ -283,8 +283,8 @@ class GradientSlab {
     return first_row_[index] < 0 ? nullptr : &marks[first_row_[index]];
   }
 
-  // Sets whether the step reached parameter `index`. If not, clears the
-  // gradient of this parameter.
+  // Sets whether the step reached parameter `index`. If `touched` is false,
+  // clears the gradient of this parameter.
   void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
 
   // Also marks everything that is marked in `other`. These are the marks of a

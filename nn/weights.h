@@ -1,5 +1,5 @@
-// Reads and writes the parameters of a model, or slabs of the same layout. In
-// files, each parameter is a tensor.
+// Reads and writes the parameters of a model, or slabs with the same layout as
+// the parameters. In files, each parameter is a tensor.
 #ifndef NN_WEIGHTS_H_
 #define NN_WEIGHTS_H_
 

@@ -45,10 +45,9 @@ struct RecurrentOutputs {
 };
 
 enum class RecurrentCell {
-  kGru,  // PyTorch and cuDNN: reset gate after product
-  // as published: reset gate before product, one bias per gate
-  kGruResetBefore,
-  kLstm,  // LSTM with a forget gate
+  kGru,             // as in PyTorch and cuDNN: reset after product
+  kGruResetBefore,  // as published: reset before product, one bias per gate
+  kLstm,            // LSTM with a forget gate
 };
 
 struct RecurrentOptions {

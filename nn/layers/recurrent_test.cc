@@ -95,7 +95,7 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
         layer.ProjectInput(forward, tape.Constant({1, 5}, row), 0, bias),
         state);
     // Projecting two parts of the input one after the other must give the same
-    // state.
+    // state as projecting the whole input.
     const Var<double> y = tape.Constant({1, 2}, row.subspan(0, 2));
     const Var<double> c = tape.Constant({1, 3}, row.subspan(2));
     split =
