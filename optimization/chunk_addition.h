@@ -1,5 +1,4 @@
-// Adds the gradients of the two children of a node in the tree of shards, for
-// one chunk.
+// Adds the gradients of two sibling nodes in the tree of shards, for one chunk.
 #ifndef OPTIMIZATION_CHUNK_ADDITION_H_
 #define OPTIMIZATION_CHUNK_ADDITION_H_
 

@@ -51,7 +51,7 @@ struct ExampleMetric {
   }
 
   // Return the metric over the given examples (which may repeat), over all
-  // examples, or of one example.
+  // examples, or for one example.
   double ValueOf(absl::Span<const size_t> examples) const;
   double Value() const;
   double ValueOf(size_t example) const { return aggregate->value(Of(example)); }

@@ -46,7 +46,7 @@ class Store {
 
   // Writes a random gradient of one shard, in the state in which a backward
   // pass leaves it. Each shard writes different rows of the table, and some
-  // shards write none. Some shards do not write `after`.
+  // shards write no rows. Some shards do not write `after`.
   void Fill(uint64_t batch, int shard, GradientSlab<float>& slab) const {
     slab.ClearTouchedRows(store_);
     const RandomStream stream(100 * batch + static_cast<uint64_t>(shard),

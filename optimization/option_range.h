@@ -7,7 +7,6 @@
 
 namespace regard {
 
-// Fails a check unless low <= value <= high.
 inline void CheckOption(const char* option, double value, double low,
                         double high) {
   REGARD_CHECK(value >= low && value <= high)

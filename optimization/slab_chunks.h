@@ -17,8 +17,7 @@ using ChunkRange = IndexRange<int64_t>;
 
 class SlabChunks {
  public:
-  // elements per chunk; the last may have fewer
-  static constexpr int64_t kElements = 4096;
+  static constexpr int64_t kElements = 4096;  // elements of a full chunk
 
   // The part of one parameter in one chunk: elements [begin, end) of the slab.
   struct Range {

@@ -22,7 +22,7 @@ struct WeightSelectionOptions {
   bool higher_is_better = false;
   double min_gain = 0;   // minimum improvement over the best value
   int patience = 0;      // evaluations without an improvement; 0: unlimited
-  int average = 0;       // evaluations to average; 0: none
+  int average = 0;       // evaluations to average; 0: no average
   double ema_decay = 0;  // 0: no moving average
 };
 
@@ -41,7 +41,7 @@ class WeightSelection {
 
   // Adds the weights after an optimizer step to the moving average. The average
   // is the same as in torch.optim.swa_utils.AveragedModel with
-  // get_ema_multi_avg_fn. It begins as the weights after the first step. Each
+  // get_ema_multi_avg_fn. It starts as the weights after the first step. Each
   // later step changes it to
   //   average + (1 - decay) * (weights - average).
   // Allocates only at the first call. Bit-identical for any number of threads.

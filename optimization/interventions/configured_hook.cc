@@ -78,7 +78,6 @@ std::string RowName(Var<T> weights, int64_t row) {
 // Returns the larger number, or NaN if either is NaN.
 double Greater(double a, double b) { return b > a || std::isnan(b) ? b : a; }
 
-// Returns the statistic of one row of a value.
 template <typename T>
 StatisticSum OfRow(SiteStatistic::Statistic statistic,
                    absl::Span<const T> row) {

@@ -40,14 +40,14 @@ void ValidateSiteRequests(const SiteRequests& requests,
 // Adds the problems of requests that do not fit the hook points of `model`:
 // patterns that match no hook point, heads that do not exist, and requests for
 // attention weights at hook points with other values. Runs the model once,
-// unless there are no requests. REQUIRES: valid requests.
+// unless there are no requests. The requests must be valid.
 void ValidateSites(const SiteRequests& requests, uint64_t seed,
                    Model<float>& model, ConfigProblems& problems);
 
 // Returns the hook points of a training pass over a few examples, or of an
 // evaluation if there are no training examples. If a hook point matches one of
-// `patterns`, the result contains the shape of its value. If not, the result
-// contains the shape of a scalar.
+// `patterns`, the result contains the shape of its value. For other hook
+// points, the result contains the shape of a scalar.
 using SiteShapes = std::map<std::string, Shape>;
 SiteShapes SitesOf(Model<float>& model, uint64_t seed,
                    std::vector<std::string> patterns);

@@ -13,10 +13,10 @@
 
 namespace regard {
 
-// During its lifetime, inference over many examples on the current thread
-// (evaluation/batches.h) is shared by `ranks`. All ranks must run the same
-// inference with bit-identical models. If `ranks` is null or has one rank,
-// nothing is shared. Scopes nest.
+// Makes `ranks` share inference over many examples on the current thread
+// (evaluation/batches.h) for the lifetime of this object. All ranks must run
+// the same inference with bit-identical models. If `ranks` is null or has one
+// rank, nothing is shared. Scopes nest.
 class InferenceRanks {
  public:
   explicit InferenceRanks(Ranks* ranks);

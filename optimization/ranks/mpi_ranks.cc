@@ -193,7 +193,7 @@ void MpiRanks::Watch() {
     }
     const Clock::time_point now = Clock::now();
     // If this rank was stopped for a while, it must first read the messages
-    // that arrived meanwhile.
+    // that arrived in this time.
     if (now - last_turn > kSilence / 2) last_heard = now;
     last_turn = now;
     if (parted) continue;

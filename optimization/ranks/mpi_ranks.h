@@ -34,7 +34,7 @@ class MpiRanks : public Ranks {
 
   // Ends MPI. Must be the last call. `code` is the exit code of this rank. If
   // all ranks end with 0 or the code of a signal, waits for them and returns
-  // `code`. Any other code ends all ranks at once.
+  // `code`. Any other code ends all ranks immediately.
   int End(int code);
 
  private:

@@ -4,14 +4,14 @@
 // The method is recursive halving. On each level, starting with the lowest, a
 // rank and its neighbour have the two children of a node. Each rank keeps one
 // half of the chunks that both ranks have, receives the neighbour's values of
-// this half, and adds left plus right. In the end, a rank has the fraction 1 /
-// size of the sum, and updates that part of the weights. Recursive doubling
-// gathers the weights (Thakur, Rabenseifner and Gropp, "Optimization of
-// collective communication operations in MPICH", International Journal of High
-// Performance Computing Applications 19, 2005).
+// this half, and adds left plus right. In the end, a rank has one part of the
+// sum, and updates this part of the weights. Recursive doubling gathers the
+// weights. See Thakur, Rabenseifner and Gropp, "Optimization of collective
+// communication operations in MPICH", International Journal of High Performance
+// Computing Applications 19, 2005.
 //
-// The result is bit-identical to one process. A rank sends and receives 2 *
-// (size - 1) / size slabs in total, and the marks once per level.
+// The result is bit-identical to one process. In total, a rank sends and
+// receives 2 * (size - 1) / size slabs, and the marks once per level.
 #ifndef OPTIMIZATION_RANKS_RANK_SUM_H_
 #define OPTIMIZATION_RANKS_RANK_SUM_H_
 

@@ -44,8 +44,8 @@ TEST(ScheduleTest, OptionsHaveTheDefaultsOfConfigs) {
     for (int64_t update = 1; update < 1500; ++update) {
       EXPECT_EQ(plain.LearningRate(update), configured->LearningRate(update))
           << choice << " " << update;
-      // The metric improves by more than the threshold at first, then by less,
-      // and then not at all.
+      // At first, the metric improves by more than the threshold. Later it
+      // improves by less, and finally not at all.
       if (update < 40) metric *= update < 20 ? 1 - 1.5e-4 : 1 - 0.5e-4;
       plain.Observe(metric);
       configured->Observe(metric);
