@@ -45,7 +45,6 @@ class BrokenConfigTest : public testing::TemporaryFiles {
     return std::string(origins.status().message());
   }
 
-  // Returns the message for a file with this text.
   std::string ErrorIn(absl::string_view text) const {
     WriteFile("a.textproto", text);
     return ErrorOf("a.textproto");

@@ -47,9 +47,9 @@ class CommandLine {
   // flags may be given twice.
   //
   // `kind` names the value in --help: "DIR", "FILE", "PATH=VALUE". The help of
-  // a flag ends with its default, which is `otherwise` unless it is empty. If
-  // `otherwise` is empty, the default is the value of the variable (if valid)
-  // or the default of the field.
+  // a flag ends with its default, `otherwise`. If `otherwise` is empty, the
+  // default is the value of the variable (if valid) or the default of the
+  // field.
   void Text(absl::string_view name, absl::string_view kind, std::string* value,
             absl::string_view help, absl::string_view otherwise = "");
   void Repeated(absl::string_view name, absl::string_view kind,

@@ -149,8 +149,8 @@ std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
                       SuggestName(written.text, names));
 }
 
-// Clears each list in `whole` that is set in `part`. Does the same for messages
-// inside of `whole` and `part`.
+// Clears each list in `whole` that is set in `part`, including lists in nested
+// messages.
 void ClearLists(const Message& part, Message* whole) {
   const Reflection& fields = *whole->GetReflection();
   std::vector<const FieldDescriptor*> given;

@@ -134,7 +134,7 @@ void AddOptionProblem(const ChosenOption& chosen,
                       absl::Span<const std::string> known,
                       ConfigProblems& problems);
 
-// The registry of one kind of plug-in. A oneof of Config chooses one of them.
+// The registry of one kind of plug-in. A oneof of Config chooses the plug-in.
 // Info derives from OptionInfo. If plug-ins are classes, Info has a factory
 // `create`. If plug-ins are class templates, Info is a NumericInfo.
 // Info::Describe<Plugin>() reads additional information from the class.

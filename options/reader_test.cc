@@ -54,7 +54,6 @@ class ReaderTest : public testing::TemporaryFiles {
     return Line(config);
   }
 
-  // Reads `text` with one override.
   std::string Set(absl::string_view text, const std::string& argument) {
     WriteFile("set.textproto", text);
     return Read("set.textproto", {argument});

@@ -240,8 +240,8 @@ std::string ResolvedConfig(const Message& config,
                         one.path == kBaseField);
     if (!is_shown) continue;
     close_to(one.depth);
-    // A scalar without a default is shown in a comment, because an unset field
-    // and a field with the shown value, such as 0, may mean different things.
+    // A scalar without a default is shown in a comment. An unset field may have
+    // another meaning than a field with the shown value, such as 0.
     const bool is_absent = !one.is_set && !one.is_default();
     absl::StrAppend(
         &text, std::string(2 * depth, ' '), is_absent ? "# " : "",

@@ -222,7 +222,8 @@ class TextReader {
     }
   }
 
-  // Returns whether the value at `place` is valid. If not, adds a problem.
+  // Returns whether the value at `place` is valid. Adds a problem if the value
+  // is not valid.
   bool Suits(const FieldDescriptor& field, const WrittenValue& written,
              const Token& place) {
     std::optional<std::string> problem = FindValueProblem(field, written);
