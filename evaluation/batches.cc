@@ -10,7 +10,7 @@ namespace regard {
 template <typename T>
 void ParallelFor(Forward<T>& forward, int64_t count,
                  absl::FunctionRef<void(Forward<T>& passes, int64_t)> work) {
-  const ScopedFlushDenormals flush;  // the threads of a pool do this as well
+  const ScopedFlushDenormals flush;  // as on the threads of a pool
   WorkerPool* const pool = InferenceThreads::Pool();
   // Without a hook, nothing needs a gradient.
   const bool records = forward.hook() != nullptr;

@@ -62,7 +62,7 @@ struct MetricPair {
   uint64_t key = 0;
   // ExampleKeys() of the set. Pairs use the same random choices for the
   // examples that they share. If empty, pairs with the same `key` share all
-  // examples, and other pairs share none.
+  // examples, and other pairs share no examples.
   std::vector<uint64_t> examples = {};
 };
 
@@ -85,11 +85,12 @@ struct PairedTests {
 //   randomization_p  (#(|d'| >= |difference|) + 1) / (trials + 1)
 //
 // d is the difference in a resample. d' is the difference after the results of
-// each example were swapped between the runs with probability 1/2 (Riezler and
-// Maxwell, "On some pitfalls in automatic evaluation", 2005). randomization_p
-// is two-sided. bootstrap_p is one-sided: it counts only the resamples on the
-// greater side, so it is about half of a two-sided p-value. sacreBLEU uses >
-// instead of >=, and therefore finds a run significantly different from itself.
+// each example were swapped between the runs with probability 1/2. See Riezler
+// and Maxwell, "On some pitfalls in automatic evaluation", 2005.
+// randomization_p is two-sided. bootstrap_p is one-sided: it counts only the
+// resamples on the greater side, so it is about half of a two-sided p-value.
+// sacreBLEU uses > instead of >=, and therefore finds a run significantly
+// different from itself.
 //
 // The units are examples. If several pairs share an example, it is drawn or
 // swapped in all of these pairs at once. Several runs on the same examples
@@ -107,9 +108,10 @@ inline constexpr int kRandomChoices = 100000;
 // Returns the two-sided p-value of the mean of paired differences. If a change
 // does nothing, each difference might as well have had the other sign. The
 // p-value is the fraction of all 2^n choices of signs whose absolute sum is at
-// least the observed one (Fisher, "The design of experiments", 1935, section
-// 21). It is at least 2 / 2^n. Returns NaN without pairs, or if a difference is
-// not finite. Equal differences always give bit-identical results.
+// least the observed absolute sum. See Fisher, "The design of experiments",
+// 1935, section 21. The p-value is at least 2 / 2^n. Returns NaN without pairs,
+// or if a difference is not finite. Equal differences always give bit-identical
+// results.
 double PairedPermutationTest(absl::Span<const double> differences);
 
 struct DifferenceInterval {
@@ -120,10 +122,10 @@ struct DifferenceInterval {
 // Returns a confidence interval of at least 95 % for the centre of the
 // differences. It consists of the centres that PairedPermutationTest does not
 // reject at kSignificanceLevel. It excludes 0 if the p-value is at most 0.05.
-// The ends are order statistics of the means of all subsets (Hartigan, "Using
-// subsample values as typical values", JASA 64, 1969), or of random subsets
-// beyond kMaxExactPairs. Returns `nullopt` for fewer than 6 differences, or if
-// a difference is not finite.
+// The ends are order statistics of the means of all subsets. With more than
+// kMaxExactPairs differences, random subsets are used. See Hartigan, "Using
+// subsample values as typical values", JASA 64, 1969. Returns `nullopt` for
+// fewer than 6 differences, or if a difference is not finite.
 std::optional<DifferenceInterval> PermutationInterval(
     absl::Span<const double> differences);
 
