@@ -37,7 +37,7 @@ bool GunzipReader::Refill() {
   rest_ = next_();
   if (taken_ == 0 && absl::StartsWith(rest_, kMagic)) {
     is_gzip_ = true;
-    // The window size has 15 bits. Adding 16 selects the gzip format.
+    // The window has 2^15 bytes. Adding 16 selects the gzip format.
     if (inflateInit2(&stream_, 15 + 16) != Z_OK) {
       problem_ = "zlib cannot be initialized";
     }

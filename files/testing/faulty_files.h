@@ -57,7 +57,8 @@ class FaultyFiles : public FileOperations {
     bool divisible = false;
   };
 
-  // Counts the operation. Returns whether it fails, and then sets errno.
+  // Counts the operation. Returns true and sets errno if the operation must
+  // fail.
   bool Strikes(Traits traits);
 
   const FileFault fault_;
