@@ -86,7 +86,8 @@ class Arena {
   char* At(Mark mark) const {
     return blocks_[mark.block].memory.get() + mark.offset;
   }
-  // Returns the end of the used part of a block before the current one.
+  // Returns the end of the used part of `block`, which precedes the current
+  // block.
   Mark EndOfBlock(size_t block) const { return {block, blocks_[block].filled}; }
 
   // Releases everything allocated since `mark`. With AddressSanitizer, released

@@ -77,7 +77,7 @@ TEST(PackedWeightsTest, ACopyIsMadeOnceUntilTheWeightsChange) {
   EXPECT_FALSE(IsCopy(owner, kWhole, panels));
   owner.Set(100);
   EXPECT_EQ(owner.Part(kWhole)->Current(), nullptr);
-  // The next copy must reuse the memory of the last one.
+  // The next copy must reuse the memory of the last copy.
   const int64_t before = AllocationCount();
   EXPECT_EQ(owner.Pack(kWhole), panels);
   EXPECT_EQ(AllocationCount(), before);

@@ -39,8 +39,8 @@ class TapeProfile : public TapeObserver<float> {
   const std::map<std::string, Entry>& entries() const { return entries_; }
 
  private:
-  // Adds the time since the last call of Count() to the entry `name`, such as
-  // "decoder/Add forward".
+  // Adds the time since the last call of OnReset() to the entry `name`, such as
+  // "decoder/Add forward". Restarts the clock.
   void AddTimeTo(const std::string& name);
 
   const Now now_;

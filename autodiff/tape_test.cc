@@ -43,8 +43,8 @@ std::vector<double> Grad(Var<double> x) {
   return {x.grad_data(), x.grad_data() + x.size()};
 }
 
-// Rewinding the tape in between, as Recompute() does, must not change the
-// tables.
+// Rewinding the tape between the calls, as Recompute() does, must not change
+// the tables.
 TEST(TapeTest, TablesAreComputedOnceUntilReset) {
   Tape<float> tape;
   constexpr char kMaker = 0;

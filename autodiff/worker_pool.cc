@@ -13,9 +13,9 @@ namespace {
 // The pool of the innermost InferenceThreads of this thread, or null.
 thread_local WorkerPool* inference_pool = nullptr;
 
-// About 50 microseconds. This is longer than the gap between two parts of a
-// step. It is short enough that a spinning core hardly slows down its
-// neighbours.
+// The number of attempts before a thread sleeps. They take about 50
+// microseconds, which is longer than the gap between two parts of a step. A
+// core that spins for this time hardly slows down its neighbours.
 constexpr int kSpins = 2000;
 
 // Spins until `ready`. Returns false after kSpins attempts.

@@ -52,7 +52,7 @@ class DropoutMask {
   }
 
   bool drops() const { return rate_ > 0; }
-  // The factor that kept elements are multiplied by.
+  // The factor by which kept elements are multiplied.
   double scale() const { return 1 / (1 - rate_); }
 
   // Sets keep[i] to whether element first + i of a row is kept, for i < count.

@@ -66,8 +66,8 @@ struct OwnWeight {
                      shape, /*sparse=*/false, &packed[0]);
   }
 
-  // Returns the number, from 1 on, of the first product with a leaf that uses a
-  // packed copy. Returns 100 if no earlier product uses one.
+  // Returns the number, counted from 1, of the first product with a leaf that
+  // uses a packed copy. Returns 100 if no earlier product uses a copy.
   int64_t FirstOfLeaf(bool needs_grad, int64_t rows) {
     Tape<float> tape;
     const WeightPart<float> part(Leaf(tape, needs_grad));
