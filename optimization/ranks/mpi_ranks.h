@@ -42,7 +42,7 @@ class MpiRanks : public Ranks {
   // until both have ended.
   void Watch();
   // Sleeps for a moment, which is shorter after End() has been called. Returns
-  // whether it has been called.
+  // whether End() has been called.
   bool Rest();
   [[noreturn]] void EndAll(int code);
 

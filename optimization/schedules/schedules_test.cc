@@ -85,8 +85,8 @@ TEST(ScheduleTest, CosineWarmsUpThenFallsToItsFloor) {
   EXPECT_EQ(schedule->warmup(), 10);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(1), 0.2);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(10), 2);
-  // 200 steps follow after the warm-up. Step 110 is half of them, and step 210
-  // is the last one.
+  // The decay takes 200 steps after the warm-up. Step 110 is in its middle, and
+  // step 210 is its last step.
   EXPECT_DOUBLE_EQ(schedule->LearningRate(110), 1.1);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(210), 0.2);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(1000), 0.2);
