@@ -140,8 +140,8 @@ absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
 inline constexpr int kDeepestNesting = 64;
 
 // Whether the file belongs to a run folder: a resolved.textproto of a run, or a
-// config.textproto next to one. Fields of such a file may have their
-// (former_name), because an earlier version may have written the file.
+// config.textproto next to such a file. Fields of the file may have their
+// (former_name), because an earlier version may have written it.
 bool IsOfRun(const std::string& name);
 
 // Adds `text` to `origins` and merges it into `config`. Scalars are replaced.
