@@ -147,8 +147,8 @@ TEST(ComparePairedTest, ABetterRunIsBetter) {
   const PairedTests tests = Compare(FirstRight(80, 100), FirstRight(50, 100));
   EXPECT_DOUBLE_EQ(tests.difference, 0.3);
   EXPECT_NEAR(tests.resampled.mean, 0.3, 0.01);
-  // 30 examples differ, all for the better. The probability of this by chance
-  // is 2 * 2^-30.
+  // Thirty examples differ, and the run is better on all of them. The
+  // probability of this by chance is 2 * 2^-30.
   EXPECT_EQ(tests.randomization_p, 1.0 / (kRandomizationTrials + 1));
   EXPECT_EQ(tests.bootstrap_p, 1.0 / (kBootstrapResamples + 1));
 }
@@ -187,7 +187,7 @@ TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   EXPECT_DOUBLE_EQ(twice.resampled.half_width, once.resampled.half_width);
   // Two pairs of runs on different examples are more evidence. In 2 of the 64
   // ways to swap six examples, the difference is as extreme as the observed
-  // one.
+  // difference.
   const MetricPair other = {&run, &baseline, 8};
   EXPECT_NEAR(once.randomization_p, 2.0 / 8, 0.02);
   EXPECT_NEAR(ComparePaired({pair, other}).randomization_p, 2.0 / 64, 0.01);
@@ -209,7 +209,7 @@ TEST(ComparePairedTest, AnExampleOfSeveralSetsIsOneUnit) {
                       8,
                       {10, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1}}});
   // Three examples differ. In 2 of the 8 ways to swap them, the difference is
-  // as extreme as the observed one.
+  // as extreme as the observed difference.
   EXPECT_NEAR(tests.randomization_p, 2.0 / 8, 0.02);
 }
 
