@@ -19,7 +19,7 @@ std::string PrintableText(absl::string_view text);
 std::string EscapeHtml(absl::string_view text);
 
 // Returns the number of columns of a printable `text` on a terminal: 2 for a
-// wide character, and 0 for a combining one.
+// wide character, and 0 for a combining character.
 int DisplayWidth(absl::string_view text);
 
 // Returns a printable `text`, cut to at most `width` >= 1 columns. If something
