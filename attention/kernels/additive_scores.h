@@ -4,7 +4,7 @@
 //       sum_j vector[h, j] tanh(query[b, h, q, j] + key[b, h, k, j])
 //
 // Bahdanau et al., "Neural machine translation by jointly learning to align and
-// translate", 2015. The caller projects queries and keys before.
+// translate", 2015. The caller must project the queries and keys first.
 #ifndef ATTENTION_KERNELS_ADDITIVE_SCORES_H_
 #define ATTENTION_KERNELS_ADDITIVE_SCORES_H_
 

@@ -121,8 +121,8 @@ TEST(AdditiveScoresTest, AgreesWithItsCompositionWithATerm) {
   }
 }
 
-// The kernel skips masked pairs. After a softmax with the same mask, this must
-// have no effect.
+// The kernel skips masked pairs. This must have no effect on a softmax that
+// uses the same mask as the kernel.
 TEST(AdditiveScoresTest, AgreesWithItsCompositionBehindAMaskedSoftmax) {
   static constexpr int32_t kLengths[] = {3, 1};
   const Positions positions = {.first_query = 1};

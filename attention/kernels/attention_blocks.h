@@ -115,7 +115,7 @@ struct QueryBlock {
   bool hides = false;
 
   // The first key of the first key block. Key blocks begin at multiples of
-  // their size, so that the result of a query does not depend on other
+  // their size, so that the result for a query does not depend on the other
   // queries in its block.
   int64_t first_block() const { return begin_key / kKeyBlock * kKeyBlock; }
   int64_t query(int64_t i) const {
@@ -354,8 +354,8 @@ int64_t PlaceOfRow(const AttentionProblem<T>& p, const QueryBlock& block,
   return (block.example * p.heads() + block.head) * rows + row;
 }
 
-// Writes scores [queries, keys] of the block's `queries`: scaled products plus
-// the biases, or -inf for masked keys.
+// Writes scores [queries, keys] of the block's `queries`: scaled inner products
+// plus the biases, or -inf for masked keys.
 template <typename T>
 void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                 const ConstMatrix<T>& queries, const ConstMatrix<T>& keys,
@@ -418,7 +418,7 @@ struct Gradients {
   }
 };
 
-// Adds a block of gradients of scores to the gradients of their biases.
+// Adds the gradients of a block of scores to the gradients of the biases.
 template <typename T>
 void AddToBiases(const AttentionProblem<T>& p, const QueryBlock& block,
                  const ConstMatrix<T>& d_scores, int64_t first_key,

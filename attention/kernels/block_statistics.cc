@@ -147,7 +147,8 @@ void BlockStatistics<T>::Add(const AttentionProblem<T>& p,
     const auto part_sum = static_cast<double>(of.sums[i]);
     const double decay = sum > 0 ? static_cast<double>(of.decay[i]) : 0.0;
     if (to_.entropy != nullptr) {
-      // Both sums use the rounded differences of scores to m, like the weights.
+      // Both sums use the rounded differences between scores and m, like the
+      // weights.
       const double best = best_[row];
       const double old =
           decay > 0 ? decay * (moment_[row] + (old_best - best) * sum) : 0;

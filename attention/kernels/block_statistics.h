@@ -1,5 +1,5 @@
-// Statistics of rows of softmax weights (nn/row_statistics.h), computed from
-// blocks of scores together with a running maximum and sum.
+// Row statistics of softmax weights (nn/row_statistics.h), computed from blocks
+// of scores together with a running maximum and sum.
 //
 // With the running maximum m of a row, its sums so far are
 //
@@ -27,10 +27,10 @@ template <typename T>
 struct BlockWeights {
   const T* exponents;  // [queries, keys], s_k - m
   const T* weights;    // their exponentials
-  // Per query:
+  // Arrays with one element per query:
   const T* sums;   // the sum of the query's weights
   const T* max;    // m
-  const T* decay;  // exp(m before - m), if the query saw a key before
+  const T* decay;  // exp(old m - m), if the query saw an earlier key
 };
 
 // Used by one thread, for one block of queries at a time. Trivially
@@ -60,10 +60,10 @@ class BlockStatistics {
 
  private:
   RowStatistics to_;
-  // Per row that Measure() has read:
+  // Arrays with one element per row that Measure() has read:
   T* largest_;       // exponent
   T* part_moments_;  // sums of weight * (exponent - largest)
-  // Per row of the block:
+  // Arrays with one element per row of the block, except `windows_`:
   double* sum_;     // S
   double* moment_;  // U
   double* best_;    // r, the largest score of a key

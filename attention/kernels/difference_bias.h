@@ -1,6 +1,6 @@
-// A bias of scores that is a number of the query minus a number of the key. The
-// numbers may be large, such as sums over a sequence, so kernels compute each
-// difference before they add it to a score.
+// A bias that is added to scores: a number for each query minus a number for
+// each key. The numbers may be large, such as sums over a sequence, so kernels
+// compute each difference before they add it to a score.
 #ifndef ATTENTION_KERNELS_DIFFERENCE_BIAS_H_
 #define ATTENTION_KERNELS_DIFFERENCE_BIAS_H_
 
@@ -23,8 +23,8 @@ struct DifferenceBias {
     return has_value() && (queries.needs_grad() || keys.needs_grad());
   }
 
-  // CHECK-fails if the bias does not fit scores [batch, heads, queries, keys]
-  // of a tape.
+  // CHECK-fails if the bias is not on `tape`, or does not match scores of shape
+  // [batch, heads, queries, keys].
   void CheckCovers(const Tape<T>& tape, const Shape& scores) const {
     if (!has_value()) return;
     CheckOperand("a bias of queries", tape, queries);

@@ -41,8 +41,9 @@ struct DistanceBias {
     return head * values.dim(1) - offset - lowest;
   }
 
-  // Checks that the values cover the scores of a tape. The scores may be a part
-  // of a longer call, for which the values were computed.
+  // CHECK-fails if the values are not on `tape`, or do not cover the distances
+  // of the scores. The scores may be a part of a longer call, for which the
+  // values were computed.
   void CheckCovers(const Tape<T>& tape, const Positions& positions,
                    const Shape& scores) const {
     if (!has_value()) return;

@@ -43,7 +43,7 @@ void AddNonFinite(const T* weights, const ConstMatrix<T>& values, T* context) {
 
 // Computes context [queries, width] = weights [queries, keys] * values [keys,
 // width], ignoring values of weight 0. The rows of weights and values are
-// contiguous. The only usual extra cost is one check of the context, because
+// contiguous. Usually, the only extra cost is one check of the context, because
 // any non-finite number in the values also makes the context non-finite.
 template <typename T>
 void MultiplyValues(Tape<T>& tape, ConstMatrix<T> weights, const T* values,

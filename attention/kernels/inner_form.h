@@ -38,9 +38,9 @@ Var<T> PlusDifferences(Var<T> scores, const DifferenceBias<T>& bias);
 template <typename T>
 Var<T> DenseScores(const InnerForm<T>& form, const Positions& positions);
 
-// Returns q . k for each query and each key of one width: [batch, heads,
-// queries, keys]. The number of key heads may be a divisor of the number of
-// query heads.
+// Returns q . k for each query and each key: [batch, heads, queries, keys].
+// Queries and keys have the same width. The number of key heads may be a
+// divisor of the number of query heads.
 template <typename T>
 Var<T> InnerProducts(Var<T> queries, Var<T> keys);
 

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 // Queries begin at position 2.
 constexpr Positions kPositions = {.first_query = 2};
 
-// The tested sets of biases: none, one of the three, and all.
+// The tested sets of biases: no bias, each of the three biases, and all three.
 constexpr int kNone = 0, kQuery = 1, kKey = 2, kDistance = 4;
 constexpr int kBiases[] = {kNone, kQuery, kKey, kDistance, 7};
 
@@ -54,8 +54,8 @@ std::vector<CheckedInput> Inputs(int64_t heads, int64_t key_heads,
 
 TEST(InnerFormTest, ScoresByHand) {
   Tape<double> tape;
-  // The products a . b are 4 and 10 for query 0, and 6 and 14 for query 1. They
-  // are multiplied by 0.5.
+  // The inner products a . b are 4 and 10 for query 0, and 6 and 14 for query
+  // 1. They are multiplied by 0.5.
   InnerForm<double> form = {tape.Input({1, 1, 2, 2}, {1, 2, 2, 2}),
                             tape.Input({1, 1, 2, 2}, {2, 1, 4, 3}), 0.5};
   const auto scores = [&] { return DenseScores(form, {}); };

@@ -1,9 +1,9 @@
-// Normalizes scores to weights by any normalizer, over the keys that a mask
+// Turns scores into weights with any normalizer, over the keys that a mask
 // leaves visible.
 //
-// Masked keys and scores of -inf have weights of exactly 0, with gradients
-// of 0. A row without a visible key has zero weights and gradients. Masked
-// scores and gradients are not read: they may be NaN.
+// Masked keys and scores of -inf have weights of exactly 0, with gradients of
+// 0. A row without a visible key has zero weights and gradients. Masked scores
+// and gradients are not read: they may be NaN.
 #ifndef ATTENTION_KERNELS_MASKED_NORMALIZE_H_
 #define ATTENTION_KERNELS_MASKED_NORMALIZE_H_
 
@@ -26,9 +26,9 @@ struct HeadTerms {
   Var<T> parameters = {};
 };
 
-// Returns weights [batch, heads, queries, keys] of scores of that shape. The
-// normalizer must live as long as the tape's step. For softmax without a sink,
-// MaskedSoftmax() is faster.
+// Returns the weights of `scores`. Both have the shape [batch, heads, queries,
+// keys]. The normalizer must live as long as the tape's step. For softmax
+// without a sink, MaskedSoftmax() is faster.
 template <typename T>
 Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                        const Mask& mask, const Positions& positions = {},

@@ -119,14 +119,14 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights,
 }
 
 // The maximum width of values for which MakesProducts() chooses matrix
-// products. For narrow values, products are up to four times as fast as a pass
-// over the values for each row. For wide values, and for a single query, the
-// pass is as fast or faster.
+// products. For narrow values, matrix products are up to four times as fast as
+// a pass over the values for each row. For wide values, and for a single query,
+// the pass is as fast or faster.
 //
-// The bits of the two ways differ, so the choice must not depend on padding.
+// The two methods round differently, so the choice must not depend on padding.
 // The width is never padded. The number of queries only matters if it is 1, as
-// in a batch of targets of one word. A product reads every value for every
-// query, so all queries of an example must see the same keys.
+// in a batch of targets of one word. A matrix product reads every value for
+// every query, so all queries of an example must see the same keys.
 constexpr int64_t kWidestProduct = 32;
 
 bool MakesProducts(const MaskReader& reader, int64_t width) {

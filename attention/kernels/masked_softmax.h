@@ -18,8 +18,8 @@
 
 namespace regard {
 
-// Returns weights [batch, heads, queries, keys] of scores of that shape plus
-// `bias`.
+// Returns the weights of `scores` plus `bias`. Scores and weights have the
+// shape [batch, heads, queries, keys].
 template <typename T>
 Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
                      const Positions& positions = {},

@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A mask and the positions that it is read with.
+// A mask, and the positions of its queries and keys.
 struct MaskCase {
   Mask mask;
   Positions positions = {};

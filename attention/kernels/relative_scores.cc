@@ -29,7 +29,7 @@ struct Block {
 
 // Divides the rows of x, which are queries or keys, into blocks. A block has at
 // most as many rows as one of its rows has distances, so at most half of the
-// products are unused.
+// inner products are unused.
 class Blocks {
  public:
   // Pairs at a distance of `max_position` or more are in no block.
@@ -61,7 +61,7 @@ class Blocks {
   }
 
   // Calls f(query, key, product) for the pairs of a block. `product` is the
-  // index of the pair's product in [rows, distances].
+  // index of the pair's inner product in an array [rows, distances].
   template <typename F>
   void ForEachPair(const Block& block, F f) const {
     for (int64_t i = 0; i < block.rows; ++i) {
@@ -170,9 +170,9 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
         });
         const ConstMatrix<T> d(d_products, block.rows, block.distances);
         if (d_x != nullptr) {
-          // The product is cut into pieces at fixed distances, so that the bits
-          // of a row do not depend on where its block begins. A short sequence
-          // has one piece.
+          // The matrix product is cut into pieces at fixed distances, so that
+          // the gradient of a row is bit-identical wherever its block begins. A
+          // short sequence has one piece.
           int64_t begin = 0;
           while (begin < block.distances) {
             const int64_t next = NextCut(block.distance + begin);

@@ -73,8 +73,8 @@ TEST(RelativeScoresTest, BeyondAWindowScoresAreZero) {
   EXPECT_DEATH(RelativeQueryScores(ones, table, kWider), "those below 2");
 }
 
-// In a step of a decoder, there is one query, or there are several alternatives
-// at one position.
+// A decoder step has one query, or several alternatives at one position. The
+// kernel must compute at most one inner product for each query and key.
 TEST(RelativeScoresTest, OneQueryCostsOneProductPerKey) {
   constexpr int64_t kKeys = 50;
   constexpr int64_t kWidth = 3;

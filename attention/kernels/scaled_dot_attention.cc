@@ -217,7 +217,7 @@ void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// Computes the contexts of the sources begin .. end - 1.
+// Computes the contexts of the pairs (example, head) begin .. end - 1.
 template <typename T>
 void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
                    Var<T> context, int64_t begin, int64_t end,
@@ -228,8 +228,8 @@ void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
   });
 }
 
-// Computes the contexts of all sources. If there is enough work, the threads of
-// InferenceThreads share the sources.
+// Computes the contexts of all heads of all examples. If there is enough work,
+// the threads of InferenceThreads share the heads.
 template <typename T>
 void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
                RowSums<T> sums, Var<T> context) {

@@ -27,7 +27,8 @@ namespace regard {
 // share values. A query without a visible key has context and gradients 0.
 // Masked keys and values do not affect the context or a gradient, even if they
 // are NaN. While the tape trains, weights are dropped with probability
-// `dropout`, by the mask of Dropout() at the site "weights".
+// `dropout`. The dropped weights are the same as with Dropout(weights, dropout,
+// "weights").
 //
 // heads_side_by_side is 0 or the number of query heads. If it is not 0, all
 // arrays have their heads side by side, as projections write them: a [batch,

@@ -36,7 +36,7 @@ void RunAttention(benchmark::State& state, F f) {
     tape.Backward(Sum(f(leaf(0), leaf(1), leaf(2))));
     benchmark::DoNotOptimize(grad.data());
   }
-  // The forward pass has two products, and the backward pass has five.
+  // The forward pass has two matrix products, and the backward pass has five.
   const int64_t products = 7 * 2 * shape.size() * shape[2];
   state.counters["flops"] =
       benchmark::Counter(static_cast<double>(products),

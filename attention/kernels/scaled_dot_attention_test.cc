@@ -56,7 +56,7 @@ Var<T> Attend(Var<T> queries, Var<T> keys, Var<T> values, const Mask& mask,
                             options.heads_side_by_side);
 }
 
-// A mask and the positions that it is read with.
+// A mask, and the positions of its queries and keys.
 struct MaskCase {
   Mask mask;
   Positions positions = {};

@@ -32,8 +32,8 @@ using ::testing::ElementsAre;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-// Returns a few ranges for each row. They differ between heads and queries, and
-// every seventh row has none.
+// Returns a few ranges for each row. The ranges differ between heads and
+// queries. Every seventh row has no range.
 template <typename T>
 KeyRanges Scattered(Tape<T>& tape, int64_t batch, int64_t heads,
                     int64_t queries, int64_t keys) {
