@@ -20,7 +20,7 @@ class ScoreScale;
 template <typename T>
 class ScoreScaleParameter {
  public:
-  // The factor 1.
+  // Constructs a fixed factor of 1.
   ScoreScaleParameter() : fixed_(1) {}
   ScoreScaleParameter(const ScoreScale& options, ParameterScope<T> scope,
                       absl::string_view name, const ScoreWidths& widths,
@@ -29,7 +29,7 @@ class ScoreScaleParameter {
   // The factor, [heads, width] if it is learned, otherwise [1].
   Var<T> Values(Forward<T>& forward) const;
   // Multiplies rows [batch, heads, queries, width] by the factor if it is
-  // learned. The score is the inner product of the result times constant().
+  // learned. The score is constant() times an inner product of the result.
   Var<T> TimesLearned(Forward<T>& forward, Var<T> rows) const;
   T constant() const { return is_learned() ? T(1) : fixed_; }
   bool is_learned() const { return learned_.has_value(); }

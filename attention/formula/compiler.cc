@@ -193,9 +193,9 @@ class Lowering {
     return Product(factor, parts);
   }
 
-  // Multiplies the only pair node by all other parts of a product. Where
-  // possible, scales operands of this node, which saves a multiplication for
-  // each pair. Returns nullopt if this is not possible.
+  // Multiplies the only pair node of a product by all other parts. Scales
+  // operands of the node if possible, which saves a multiplication for each
+  // pair. Returns nullopt if no operand can be scaled.
   std::optional<int> ScaleInPlace(double factor, const PartsByLevel& groups) {
     const auto& [constants, queries, keys, pairs] = groups;
     // A copy, because nodes_ may grow.

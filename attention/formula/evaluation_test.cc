@@ -163,7 +163,7 @@ TEST_F(EvaluationTest, VectorsOfPairs) {
 
 TEST_F(EvaluationTest, AWhereFeedsTheChosenBranchAlone) {
   Read("where(q . k < 3, sum(q), 5 * sum(k))");
-  // The products q . k of the four pairs are 2, 3, 6 and 2.
+  // The inner products q . k of the four pairs are 2, 3, 6 and 2.
   const Var<double> scores = Score();
   EXPECT_THAT(scores.span(), ElementsAre(3, 10, 10, 2));
   forward_->Backward({Sum(scores)}, {1.0});

@@ -1,8 +1,8 @@
 // Tests random strings, damaged formulas and random trees. The compiler must
 // either reject a formula with the position of a problem, or accept it. The
 // scores and gradients of an accepted formula must have the right shapes. The
-// scores of some queries and keys must equal the same elements of the scores of
-// all queries and keys.
+// scores of some queries and keys must equal the corresponding elements of the
+// scores of all queries and keys.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -143,8 +143,8 @@ struct FormulaGraph {
   std::vector<FormulaNode> nodes = {};
   int root = -1;
   std::vector<FormulaVariable> parameters = {};  // ordered by first use
-  // Lists of nodes that the compiler sets, in ascending order and without
-  // numbers:
+  // Indices of nodes, set by the compiler, in ascending order. The lists
+  // do not include number nodes.
   // * `prepared`: the nodes that Prepare() concatenates and returns. If empty,
   //   Prepare() returns the keys.
   // * `prepare_order`: the nodes that Prepare() computes.

@@ -226,7 +226,7 @@ class Inference {
   }
 
   // Applies the declaration of a table or scalar. Returns a message if the
-  // formula contradicts it.
+  // formula contradicts the declaration.
   std::string DeclareKind(size_t p, const FormulaVariable& declared) {
     const bool is_table =
         std::any_of(nodes_.begin(), nodes_.end(), [&](const FormulaNode& node) {

@@ -24,10 +24,10 @@ namespace regard {
 
 namespace {
 
-// Adds a note such as "'n' is taken as a learned parameter; did you mean 'd'?"
-// if the name of a parameter is at most one edit away from a predefined name,
-// ignoring case. A predefined variable must have the shape of the parameter: a
-// number for a scalar, x_i or x_j for a vector.
+// Adds a note if the name of a parameter is at most one edit away from a
+// predefined name, ignoring case. An example is "'n' is taken as a learned
+// parameter; did you mean 'd'?". A predefined variable must have the shape of
+// the parameter: a number for a scalar, x_i or x_j for a vector.
 void NoteTypo(const FormulaVariable& parameter, ConfigProblems& problems) {
   std::vector<std::string> meant;
   for (const FormulaFunction<double>& function : FormulaFunctions<double>()) {

@@ -27,9 +27,9 @@ using ::testing::HasSubstr;
 using ::testing::Ne;
 using ::testing::StartsWith;
 
-// A parameter of the formula, and the columns of a parameter of the built-in
-// score that it must equal: [first, first + count), or all columns if `count`
-// is 0.
+// A parameter of the formula that must equal columns of a parameter of the
+// built-in score. The columns are [first, first + count), or all columns if
+// `count` is 0.
 struct SameParameter {
   const char* of_formula;
   const char* of_score;

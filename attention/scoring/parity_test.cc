@@ -23,7 +23,8 @@
 namespace regard {
 namespace {
 
-// Compares attention with the config `config` with the fixture, on its inputs.
+// Runs attention with `config` on the inputs of the fixture, and compares the
+// results with the fixture.
 void CheckParity(const std::string& fixture_name, const std::string& config) {
   const Fixture fixture(fixture_name, "attention/testdata");
   Attention attention;
