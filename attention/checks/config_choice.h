@@ -6,8 +6,9 @@
 
 namespace regard {
 
-// Copies `options` to the member of a oneof of `config` that has their type, or
-// to an extension of the member `outside`. No-op if there is neither.
+// Copies `options` to the member of a oneof of `config` that has the type of
+// `options`. If there is none, copies `options` to an extension of the member
+// `outside`. No-op if there is no such extension.
 void SetChoice(const google::protobuf::Message& options,
                google::protobuf::Message* config);
 

@@ -32,7 +32,7 @@ namespace {
 constexpr double kRounding = 1e-10;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr ScoreWidths kWidths = {.heads = 2, .query = 4, .key = 4};
-// Two blocks of keys, and three blocks of queries.
+// Enough for two blocks of keys and three blocks of queries.
 constexpr int64_t kLength = 300;
 
 // The blocked kernel computes the configs before "gaussian". The others are
@@ -120,7 +120,7 @@ std::vector<std::pair<std::string, ScoringProblem>> Problems() {
   return problems;
 }
 
-// Returns the answer for the first `queries` queries of one example.
+// Returns the result for the first `queries` queries of one example.
 ScoringResult PartOf(const ScoringResult& result, int64_t example,
                      int64_t queries) {
   const int64_t one[] = {example};
@@ -273,7 +273,7 @@ void AllPathsAgree(const CheckedKeySelection& checked, Expectations& expect) {
     for (const auto& [name, problem] : Problems()) {
       ScoringResult got = scorer.ComputeFused(problem);
       const ScoringResult expected = scorer.ComputeReference(problem);
-      // ComputeFused() has no weights, so they are not compared.
+      // ComputeFused() returns no weights, so weights are not compared.
       got.weights = expected.weights;
       const std::string what = absl::StrCat(config, ", ", name);
       expect.SameResult(got, expected, kRounding, what);
@@ -295,7 +295,7 @@ void UnselectedValuesReachNothing(const CheckedKeySelection& checked,
       ScoringProblem changed = problem;
       const int64_t queries = weights.shape[2];
       const int64_t keys = weights.shape[3];
-      // Compares every second query only. Values that none of these queries
+      // Compares only every second query. Values that none of these queries
       // sees are NaN.
       for (int64_t key = 0; key < weights.shape[0] * 2 * keys; ++key) {
         bool seen = false;

@@ -1,5 +1,5 @@
-// Checks that a score can be computed in blocks of queries, with the same
-// results.
+// Checks that a score gives the same results in blocks of queries as with all
+// queries at once.
 #include <cstdint>
 #include <string>
 #include <utility>

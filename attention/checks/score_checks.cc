@@ -430,7 +430,7 @@ void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
       return expect.Skip("it is not an inner product");
     ScoringResult got = scorer.ComputeFused(problem);
     const ScoringResult expected = scorer.ComputeReference(problem);
-    // ComputeFused() has no weights, so they are not compared.
+    // ComputeFused() returns no weights, so weights are not compared.
     got.weights = expected.weights;
     expect.SameResult(got, expected, kRounding, mask);
     expect.SameParameterGradients(got, expected, kRounding);

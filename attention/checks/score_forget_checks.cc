@@ -73,8 +73,8 @@ void GatesOfOneArePlainAttention(const CheckedScore& score,
   }
 }
 
-// Compares the weights with the softmax of the scores plus the sums of
-// logarithms of the gates between key and query.
+// The weights must be the softmax of the scores plus a bias. The bias of a pair
+// is the sum of log f over the gates f between key and query.
 void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
                                        Expectations& expect) {
   constexpr int64_t kTime = 5;
@@ -146,7 +146,7 @@ void AllPathsForget(const CheckedScore& score, Expectations& expect) {
       problem.key_lengths = {static_cast<int32_t>(time), 4};
       ScoringResult got = scorer.ComputeFused(problem);
       const ScoringResult expected = scorer.ComputeReference(problem);
-      // ComputeFused() has no weights, so they are not compared.
+      // ComputeFused() returns no weights, so weights are not compared.
       got.weights = expected.weights;
       expect.SameResult(got, expected, 1e-10, config);
       expect.SameParameterGradients(got, expected, 1e-10);
@@ -203,7 +203,8 @@ void ForgettingHasTheGradientsOfDifferences(const CheckedScore& score,
   }
 }
 
-// Steps must be bit-identical to all positions at once.
+// Computing the contexts position by position must be bit-identical to
+// computing all contexts at once.
 void StepsForgetAsAllAtOnce(const CheckedScore& score, Expectations& expect) {
   if (score.info.uses_history) return expect.Skip("it sees one step at a time");
   for (const char* config : kConfigs) {

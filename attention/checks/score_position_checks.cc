@@ -88,7 +88,8 @@ void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
   }
 }
 
-// A score without a slot must prepare each row independently.
+// Preparing keys in parts must give the same result as preparing all keys at
+// once. A score without a slot must also prepare each key independently.
 void PrepareGoesOnFromItsState(const CheckedScore& score,
                                Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);

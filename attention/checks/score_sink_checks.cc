@@ -74,7 +74,7 @@ void AllPathsHaveTheSink(const CheckedScore& score, Expectations& expect) {
   for (const ScoringProblem& problem : Problems(score.widths)) {
     ScoringResult got = scorer.ComputeFused(problem);
     const ScoringResult expected = scorer.ComputeReference(problem);
-    // ComputeFused() has no weights, so they are not compared.
+    // ComputeFused() returns no weights, so weights are not compared.
     got.weights = expected.weights;
     expect.SameResult(got, expected, kRounding, "with a sink");
     expect.SameParameterGradients(got, expected, kRounding);

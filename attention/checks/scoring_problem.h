@@ -32,7 +32,8 @@ struct TestArray {
   std::vector<double> values;
 };
 
-// Values of U(-1, 1) that only depend on `purpose` and the index.
+// Returns values drawn from U(-1, 1). A value depends only on `purpose` and on
+// its index.
 TestArray RandomArray(const Shape& shape, const std::string& purpose);
 
 // Gathers along `axis`: element i of the result is element indices[i] of
@@ -120,8 +121,8 @@ class ScorerUnderTest {
   ScoringResult Compute(const ScoringProblem& problem) {
     return Compute(problem, {.want_weights = true, .project_weights = true});
   }
-  // Answers whose gradients only come from the context. ComputeFused() computes
-  // the context without the weights, and ComputeReference() with them.
+  // Results whose gradients come only from the context. Only ComputeReference()
+  // also computes the weights.
   ScoringResult ComputeFused(const ScoringProblem& problem) {
     return Compute(problem, {.want_weights = false, .project_weights = false});
   }

@@ -15,9 +15,10 @@ struct ScoringFunctionCase {
   const char* options;  // a text proto
 };
 
-// Measures the time of attention with the score, forward and backward. Measures
-// a decoder (32 examples, one query, 20 keys) and self-attention (4 heads, 64
-// queries and keys). Returns the exit code of the program.
+// Measures the time of a forward and backward pass of attention with each
+// score. The shapes are a decoder (32 examples, one query, 20 keys) and
+// self-attention (4 heads, 64 queries and keys). Returns the exit code of the
+// program.
 int BenchmarkScoringFunction(int argc, char** argv,
                              const std::vector<ScoringFunctionCase>& cases);
 
