@@ -43,8 +43,8 @@ struct AttentionMap {
   // of the queries' own sequence.
   bool over_memory = false;
   // The shape [rows, heads, positions, keys], or [sources, heads, queries,
-  // keys] if `over_memory`. In the second case, `queries` counts the positions
-  // of a source with one row, or the rows of a source at one position.
+  // keys] if `over_memory`. The queries of a source are then the positions of
+  // its only row, or its rows at a single position.
   Shape shape;
   std::vector<T> weights;
   std::vector<T> gradients;  // empty if none were read

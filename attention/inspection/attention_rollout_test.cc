@@ -34,8 +34,8 @@ TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
 }
 
 TEST(AttentionRolloutTest, OfAReadoutIsItsRowsOfTheProduct) {
-  // AttentionRolloutTo() must equal products with the matrix of
-  // AttentionRollout(), also for weights whose rows do not sum to 1.
+  // AttentionRolloutTo() must return the readout times the matrix of
+  // AttentionRollout(), even if the rows of the weights do not sum to 1.
   std::vector<AttentionMap<float>> layers(3);
   float next = 0.1F;
   for (AttentionMap<float>& layer : layers) {

@@ -68,8 +68,9 @@ struct Inspection {
 
   // Returns the value of the chosen output.
   double Chosen() const;
-  // Return the map of the alignment, and its weights [queries, keys] of one
-  // head or of the mean over heads. Null or empty if there is no alignment.
+  // AlignmentMap() returns the map that aligns outputs with inputs. Alignment()
+  // returns its weights [queries, keys], of one head or averaged over heads. If
+  // there is no alignment, the results are null and empty.
   const AttentionMap<T>* AlignmentMap() const;
   std::vector<double> Alignment() const;
 };

@@ -28,7 +28,7 @@ struct ResidualSource {
   // ".../attention_output" for an attention that is not the sum of its heads,
   // ".../feed_forward", or an embedding.
   std::string site = {};
-  int64_t head = -1;  // -1 unless the site is a context
+  int64_t head = -1;  // -1 unless `site` is a context
 
   // Returns a name such as "decoder/layers[0]/self, head 1" or
   // "decoder/token_embedding".

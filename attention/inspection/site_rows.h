@@ -1,4 +1,4 @@
-// Statistics of the rows of attention weights in a pass (nn/row_statistics.h).
+// Row statistics of the attention weights in a pass (nn/row_statistics.h).
 // Blocked attention computes them without storing the weights, so memory is
 // linear in the length of the input.
 //

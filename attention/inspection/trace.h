@@ -95,8 +95,8 @@ struct TraceLabels {
   };
   std::vector<Link> gold = {};                      // gold alignments, if known
   std::vector<std::string> inputs = {"*embedded"};  // hook points of the inputs
-  // The TraceOptions::target for which the same prediction is explained again.
-  // Absent if no target reproduces the prediction.
+  // The value of TraceOptions::target with which this prediction can be
+  // explained again. Absent if no target reproduces the prediction.
   std::optional<std::string> target = {};
   std::vector<std::string> notes = {};  // messages for the user
 
