@@ -96,7 +96,7 @@ class TransformerLayer {
   int memory_values_ = 0;
   int keys_ = 0;
   int values_ = 0;
-  // Exactly one of the two is present.
+  // Exactly one of `attention_` and `mixer_` is present.
   std::optional<MultiHeadAttention<T>> attention_;
   std::optional<MixerLayer<T>> mixer_;
   Residual<T> attention_branch_;

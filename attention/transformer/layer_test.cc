@@ -57,8 +57,8 @@ TEST(LayerCacheTest, LatentsAreAllThatALayerKeepsOfAPosition) {
   }
 }
 
-// `shape` returns the shape of the map to the latents of cross-attention, if
-// cross-attention has one.
+// `shape` returns the shape of cross_attention.latent.weight, or nullopt if
+// this parameter does not exist.
 TEST(LayerLatentTest, CrossAttentionHasLatentsOfItsOwnAlone) {
   const auto shape = [](const std::string& fields) -> std::optional<Shape> {
     LayerRun<float> run;

@@ -1,6 +1,6 @@
-// Compares values and gradients of layers with PyTorch's
-// TransformerEncoderLayer and TransformerDecoderLayer, and with a GPT-2 block
-// of the transformers library, to 1e-5, in float.
+// Compares values and gradients of layers in float with PyTorch, with a
+// tolerance of 1e-5. The references are TransformerEncoderLayer,
+// TransformerDecoderLayer, and a GPT-2 block of the transformers library.
 #include "nn/testing/parity.h"
 
 #include <algorithm>

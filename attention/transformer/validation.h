@@ -22,8 +22,8 @@ class TransformerLayerConfig;
 void ClearReplaced(const MultiHead& part, MultiHead* whole);
 
 // Like LayOver(), for a TransformerConfig or TransformerLayerConfig. In
-// addition, `none` in `part` replaces the feed-forward network or the part of
-// attention in `whole`.
+// addition, `none` in `part` replaces a feed-forward network, sink, forgetting
+// gate or latents in `whole`.
 template <typename Config>
 void LayOverTransformer(const Config& part, Config* whole) {
   if (part.feed_forward().has_none()) whole->clear_feed_forward();
@@ -53,11 +53,11 @@ bool ReadsPositions(const AttentionRegistry& scorers,
 // Whether each position sees all positions, or only itself and earlier ones.
 enum class Direction { kBoth, kCausal };
 
-// Adds the problems of `config`, under paths relative to it. `memory_width` is
-// the width of the memory that a decoder attends to. 0 means no
-// cross-attention. A problem of a layer that comes from a field outside of the
-// pattern is reported for that field. Fields that each pattern replaces are not
-// checked.
+// Adds the problems of `config` to `problems`, under paths relative to
+// `config`. `memory_width` is the width of the memory that a decoder attends
+// to, or 0 without cross-attention. A problem of a layer that comes from a
+// field outside of the pattern is reported for that field. Fields that every
+// pattern replaces are not checked.
 void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
                          Direction direction, ConfigProblems& problems);
