@@ -63,7 +63,8 @@ Var<T> AttentionLayer<T>::Prepare(Forward<T>& forward,
 template <typename T>
 int64_t AttentionLayer<T>::LongestDistance() const {
   int64_t longest = parts_.scorer->LongestDistance();
-  // The window masks all keys beyond the score's limit.
+  // If the window masks all keys beyond the score's limit, this limit has no
+  // effect.
   if (window_ > 0 && window_ - 1 <= longest) longest = kUnlimited;
   if (parts_.position_encoding == nullptr) return longest;
   return std::min(longest, parts_.position_encoding->LongestDistance());
@@ -273,7 +274,7 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
                                         const ScoreInputs<T>& in,
                                         Var<T> values) const {
   constexpr int64_t kMaxRows = kGemmDepth;
-  constexpr int64_t kSkippingRows = 128;  // few rows read few masked keys
+  constexpr int64_t kSkippingRows = 128;  // small blocks read few masked keys
   constexpr int64_t kMaxNumbers = int64_t{1} << 24;
   constexpr int64_t kMaxNumbersOfBatch = int64_t{1} << 26;
   if (in.previous_weights.has_value()) return 0;

@@ -11,14 +11,13 @@
 //   weights         before dropout
 //   context
 //
-// A hook can mask or scale a head by a factor on its context, which is
-// equivalent to the same factor on its weights after dropout. Keys that a
-// selection leaves out have score -inf and weight 0. Statistics of the rows of
+// A hook can mask or scale a head by multiplying its context by a factor.
+// Multiplying its weights after dropout would have the same effect. Keys that a
+// selection leaves out have score -inf and weight 0. Row statistics of the
 // weights use memory that is linear in the number of queries.
 //
-// The layer computes the context in one of two ways: by the blocked kernel for
-// scores of inner form, or row by row. docs/attention_drivers.md says when the
-// layer uses which of the two.
+// The layer computes the context by the blocked kernel, for scores of inner
+// form, or row by row. docs/attention_drivers.md says how the layer chooses.
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 
@@ -85,14 +84,14 @@ class AttentionLayer {
 
   // Whether ContextSideBySide() can replace Prepare() and Attend().
   bool ReadsHeadsSideBySide() const;
-  // Whether a hook reads or changes more than statistics of rows at a hook
-  // point of this attention.
+  // Whether a hook reads or changes more than row statistics at a hook point of
+  // this attention.
   bool IsWatched(Forward<T>& forward) const;
   // Returns the context of Attend(), computed by a kernel that reads the heads
-  // side by side, as projections write them. queries [batch, queries,
-  // heads * width], keys and values [batch, keys, key heads * width] -> [batch,
-  // queries, heads * value width]. Hooks only receive `log_decays`
-  // and statistics of rows.
+  // side by side, as projections write them. queries [batch, queries, heads *
+  // width], keys and values [batch, keys, key heads * width] -> [batch,
+  // queries, heads * value width]. Hooks receive only `log_decays` and row
+  // statistics.
   Var<T> ContextSideBySide(Forward<T>& forward, ScoreInputs<T> inputs,
                            Var<T> values, int64_t heads) const;
 

@@ -1,7 +1,7 @@
 // Benchmark of multi-head self-attention and of state mixers, with 4 heads and
 // width 64. Measures the time of a forward and backward pass on one thread, and
 // the memory of the tape. With a position encoding, there are four layers.
-// Cases whose names end in _rows read all statistics of the rows of weights.
+// Cases whose names end in _rows read all row statistics of the weights.
 //
 // The arguments are lengths. To measure the memory of the process for one case,
 // run only that case: --benchmark_filter=^additive/ and one length.
@@ -68,7 +68,7 @@ class Sloping : public ScoringFunction<T> {
   Parameter<T> slope_;
 };
 
-// Requests the statistics of rows, and reads one number of them.
+// Requests row statistics, and reads one element of them.
 class RowSums : public Hook<float> {
  public:
   HookRequest Request(const std::string& site) override {

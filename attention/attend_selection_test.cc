@@ -82,8 +82,8 @@ class SelfAttention {
     return {d, d + inputs_.score.queries.size()};
   }
 
-  // The floating-point operations of matrix products in a forward and backward
-  // pass.
+  // The number of floating-point operations in the matrix products of a forward
+  // and backward pass.
   int64_t Products(int64_t time) {
     Begin(time);
     const int64_t before = GemmFlops();
@@ -116,9 +116,10 @@ TEST(AttendSelectionTest, KeysThatNobodySelectsAreNotMultiplied) {
                             "selection { moba { block_size: 256 top_k: 2 } }");
     const auto share = static_cast<double>(selecting.Products(kTime)) /
                        static_cast<double>(plain.Products(kTime));
-    // A query sees at most 2 of the 1 to 16 blocks that are not later than the
-    // query: 23% of the pairs. The row-by-row path also reads keys that only
-    // other queries selected, so it multiplies more pairs.
+    // A query sees at most 2 blocks. Without a selection, it sees up to 16
+    // blocks. The selected pairs are 23% of the causal pairs. The row-by-row
+    // path also reads keys that only other queries selected, so it multiplies
+    // more pairs.
     EXPECT_GT(share, 0.2) << score;
     EXPECT_LT(share, 0.4) << score;
     EXPECT_LT(selecting.tape().high_water_bytes(),

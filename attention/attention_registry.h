@@ -28,8 +28,8 @@ template <typename T>
 using ScorerFactory =
     OptionFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
 
-// Whether the config has a forgetting gate, or a key selection, that is not
-// `none`.
+// Return whether the config has a forgetting gate, or a key selection, other
+// than `none`.
 bool HasForget(const Attention& config);
 bool HasSelection(const Attention& config);
 
@@ -79,7 +79,8 @@ class AttentionRegistry : public PluginRegistry<Attention, ScorerInfo> {
  public:
   AttentionRegistry();
 
-  // Adds the problems of `config`, under paths relative to it.
+  // Adds the problems of `config` to `problems`, under paths relative to
+  // `config`.
   void Validate(const Attention& config, const ScoreWidths& widths,
                 ConfigProblems& problems) const;
 

@@ -58,7 +58,7 @@ inline RowPlace PlaceOf(const Positions& positions, int64_t example = 0,
           .step = positions.query_step};
 }
 
-// Writes the statistics of the rows of a part. Trivially copyable.
+// Writes the row statistics of a part. Trivially copyable.
 struct RowReader {
   // The statistics of the whole call. If `to` has no arrays, Read() and
   // ReadRuns() are no-ops.

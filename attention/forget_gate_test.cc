@@ -161,9 +161,9 @@ TEST(ForgetGateTest, SumsLogarithmsOfGates) {
   expect(last.keys, 0, 3);
 }
 
-// The output of causal self-attention of 2 examples of `time` positions. With
-// gates_of_one, the gates have weights of 0 and a bias of 200. All gates are
-// then exactly 1, because exp(-200) is 0 in float.
+// Returns the output of causal self-attention for 2 examples with `time`
+// positions each. With gates_of_one, the gates have weights of 0 and a bias of
+// 200. All gates are then exactly 1, because exp(-200) is 0 in float.
 std::vector<float> SelfAttention(const std::string& attention, int64_t time,
                                  bool gates_of_one = false) {
   const AttentionRegistry scorers = BuiltIn();

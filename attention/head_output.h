@@ -41,7 +41,8 @@ class HeadOutputConfig;
 // The sizes that a head output is constructed with.
 struct HeadOutputWidths {
   int64_t heads = 1;
-  // Both divide `heads`. Successive heads share a key head and a value head.
+  // The numbers of key heads and of value heads, which divide `heads`.
+  // Successive heads share a key head and a value head.
   int64_t key_heads = heads;
   int64_t value_heads = heads;
   int64_t value = 0;  // width of each head's context

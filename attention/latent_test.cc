@@ -283,8 +283,8 @@ TEST(LatentTest, TheNormDividesTheLatentByItsRootMeanSquare) {
 
 // The latent is x itself. Outputs and gradients of the projections must then be
 // bit-identical to plain attention. Small differences are permitted in the
-// gradient of x, and in the absorbed form, because they add or multiply in
-// another order.
+// gradient of x and in the absorbed form, which add or multiply in another
+// order.
 TEST(LatentTest, WithTheIdentityForALatentItIsPlainAttention) {
   for (const char* attention :
        {"scaled_dot {}", "additive { width: 3 }",

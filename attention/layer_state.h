@@ -56,7 +56,7 @@ class SlotScope {
 // The values of the slots. There are three kinds:
 //
 //   per source  [sources, ..]: prepared keys of a memory
-//   per row     [rows, ..]: a state, of fixed size or of few sizes
+//   per row     [rows, ..]: a state whose size is fixed or changes rarely
 //   growing     [rows, .., extent, width]: keys and values of the positions
 //               read so far
 //

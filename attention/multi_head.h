@@ -60,11 +60,11 @@ struct MultiHeadWidths {
 template <typename T>
 struct PreparedSource {
   // The keys as the score prepares them, [batch, key heads, keys, width]. If
-  // the score lacks kGroupedHeads, they are [batch, heads, keys, width]. If it
-  // reads heads side by side, keys are [batch, keys, key heads * head width],
-  // and values have the same layout, unless Prepare() splits them for a hook.
-  // With `latent`, `keys` are the rotary parts, [batch, 1, keys, rotary width],
-  // and `values` are the latents, [batch, 1, keys, rank].
+  // the score lacks kGroupedHeads, they are [batch, heads, keys, width]. If the
+  // attention reads heads side by side, keys are [batch, keys, key heads * head
+  // width], and values have the same layout. Prepare() may split the heads for
+  // a hook. With `latent`, `keys` are the rotary parts, [batch, 1, keys, rotary
+  // width], and `values` are the latents, [batch, 1, keys, rank].
   Var<T> keys;
   Var<T> values;  // [batch, value heads, keys, value width]
 };
@@ -91,7 +91,8 @@ struct MultiHeadInputs {
 // Whether the config computes keys and values from latents.
 bool HasLatent(const MultiHead& config);
 
-// Adds the problems of `config`, under paths relative to it.
+// Adds the problems of `config` to `problems`, under paths relative to
+// `config`.
 void ValidateMultiHead(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths,
                        ConfigProblems& problems);

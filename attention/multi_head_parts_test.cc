@@ -57,8 +57,9 @@ class Layer {
     return {values.begin(), values.end()};
   }
 
-  // The outputs of two examples of `time` positions, or the value of a hook
-  // point. The second example has `length` positions, and NaN after them.
+  // Returns the outputs for two examples with `time` positions, or the value of
+  // a hook point. The second example has `length` positions, and NaN after
+  // them.
   std::vector<float> Run(int64_t time, int32_t length,
                          const std::string& site = "") const {
     Tape<float> tape;

@@ -73,7 +73,7 @@ class Normalizer {
 
   // Replaces n >= 1 scores, none of which is -inf, by nonnegative weights. The
   // weights need not sum to 1. `parameters` belong to the row's head. `scratch`
-  // has room for n numbers.
+  // has n elements.
   virtual void Normalize(int64_t n, const T* parameters, T* scores,
                          T* scratch) const = 0;
 

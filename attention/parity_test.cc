@@ -1,5 +1,6 @@
-// Compares values and gradients of multi-head attention, position encodings,
-// windows and relative positions with PyTorch, to 1e-5, in float.
+// Compares values and gradients in float with PyTorch, with a tolerance of
+// 1e-5. Covers multi-head attention, position encodings, windows and relative
+// positions.
 #include "nn/testing/parity.h"
 
 #include <algorithm>

@@ -11,7 +11,8 @@ namespace regard {
 // A length, distance or number of positions without a limit.
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
-// The number of successive positions with distances of at most `distance`.
+// The maximum number of successive positions whose distances are at most
+// `distance`.
 inline int64_t PositionsWithin(int64_t distance) {
   return distance == kUnlimited ? kUnlimited : distance + 1;
 }

@@ -86,8 +86,8 @@ struct ScoreInputs {
   // Empty if query_input is 0.
   Var<T> x;
   // The state after Prepare(), or null if Prepare() had none. Score() must not
-  // change the state, because the layer may call Score() several times, and for
-  // parts.
+  // change the state, because the layer may call Score() more than once, for
+  // example for each block of queries.
   LayerState<T>* state = nullptr;
   // Positions of the rows of queries and keys.
   Positions positions;
@@ -95,9 +95,9 @@ struct ScoreInputs {
   Mask mask;
   // Weights of earlier queries, for scores that use history: the previous
   // query's weights, and the sum over all previous queries. Both are [batch,
-  // heads, queries, keys], and zero for the first query. The queries are then
-  // alternatives at one position. If both arrays are empty in the inputs of
-  // AttentionLayer, each query counts as the first.
+  // heads, queries, keys], and zero for the first query. The queries of a call
+  // with history are alternatives at one position. If both arrays are empty in
+  // the inputs of AttentionLayer, each query counts as the first.
   Var<T> previous_weights;
   Var<T> cumulative_weights;
 };

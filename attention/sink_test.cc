@@ -119,7 +119,8 @@ TEST(SinkTest, AConstantSinkHasNoParameter) {
               ::testing::Each(-1.f));
 }
 
-// The output of causal self-attention of 2 examples of `time` positions.
+// Returns the output of causal self-attention for 2 examples with `time`
+// positions each.
 std::vector<float> SelfAttention(const std::string& attention, int64_t time) {
   MultiHead config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(

@@ -294,7 +294,7 @@ Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay) {
       if (d_g == nullptr) continue;
       DecayGradients(rows, d_queries, d_keys, d_decay);
       SumDecayGradients(n, decay_width, d_decay);
-      // No product depends on the first decay, so its gradient is set to
+      // No element of M depends on the first decay, so its gradient is set to
       // exactly 0.
       std::fill_n(d_decay, std::min<int64_t>(n, 1) * decay_width, T(0));
       add(d_g, head, n * decay_width, d_decay);

@@ -183,7 +183,7 @@ TEST(ShortConvolutionTest, ItsParametersAreWhatTheOptionsNeed) {
 
 // If the tap at the position itself is 1 and all other taps are 0, the
 // convolution must return x sigmoid(x). Without a convolution, mamba2 applies
-// this function to queries and keys only.
+// this function only to queries and keys.
 TEST(ShortConvolutionTest, OfThePositionItselfItIsTheFunction) {
   LayerRun run("mamba2 { heads: 2 key_width: 3 convolution {} }");
   for (const char* name : {"query", "key", "value"}) {
