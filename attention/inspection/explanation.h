@@ -5,8 +5,8 @@
 //
 // residual_sources.h lists the sources. One more source contains everything
 // that does not depend on the input, such as biases of projections. The sum of
-// all terms is the score that attention has computed. Explain() reads and
-// replaces values at hook points only, so it does not depend on the model.
+// all terms is the score that attention has computed. Explain() only reads and
+// replaces values at hook points, so it does not depend on the model.
 #ifndef ATTENTION_INSPECTION_EXPLANATION_H_
 #define ATTENTION_INSPECTION_EXPLANATION_H_
 

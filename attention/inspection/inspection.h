@@ -81,7 +81,7 @@ double Entropy(absl::Span<const double> weights);
 
 struct InspectOptions {
   int64_t chosen = kAllOutputs;                         // index of an output
-  size_t most_choices = PredictOptions().most_choices;  // number per lens row
+  size_t most_choices = PredictOptions().most_choices;  // choices per lens row
 };
 
 // Runs one pass for the chosen output. If outputs are successive, runs one more

@@ -34,8 +34,7 @@ int64_t PositionsOf(const Shape& shape) {
 
 // A hook that replaces one position of the chosen hook points by the values of
 // another pass. All hook points that match the patterns are marked as replaced,
-// even if their values do not change, so that all passes use the same
-// operations.
+// even if their values do not change. All passes then use the same operations.
 template <typename T>
 class Patcher : public Hook<T> {
  public:

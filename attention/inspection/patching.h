@@ -36,8 +36,9 @@ struct PatchedOutput {
 // axis. If the hook point belongs to a step, the positions are the steps. Runs
 // a pass for each position of each hook point.
 //
-// Returns InvalidArgument if there is no output or no matching hook point, or
-// if the other pass lacks a hook point of the same name and shape.
+// Returns InvalidArgument if there is no output or no matching hook point. Also
+// returns InvalidArgument if the other pass lacks a hook point of equal name
+// and shape.
 template <typename T>
 absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
                                     const Traced<T>& traced,

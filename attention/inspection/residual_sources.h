@@ -4,8 +4,8 @@
 //
 // Residual additions, norms and projections lead from a source to a later
 // layer. They are linear if the scales of norms keep the values that they have
-// in the pass. Then the input of a layer is a sum over sources, plus a part
-// that depends on no source.
+// in the pass. In this case, the input of a layer is a sum over sources, plus a
+// part that depends on no source.
 #ifndef ATTENTION_INSPECTION_RESIDUAL_SOURCES_H_
 #define ATTENTION_INSPECTION_RESIDUAL_SOURCES_H_
 

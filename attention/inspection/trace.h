@@ -59,7 +59,7 @@ struct TracedSequence {
 // Maps the hook points that match a pattern to sequences, given by index.
 struct TracedSites {
   std::string pattern = {};  // pattern for MatchesSite()
-  size_t queries = 0;        // index; also for values without queries
+  size_t queries = 0;        // sequence of the queries, or of the whole value
   size_t keys = 0;
 };
 
