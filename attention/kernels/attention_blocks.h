@@ -263,8 +263,9 @@ auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
 }
 
 // Rows of keys or values that a block of queries reads. Finite() returns rows
-// with 0 in place of NaN and infinities if some rows are masked. Successive
-// query heads share a head of rows if there are fewer heads of rows.
+// with 0 in place of NaN and infinities if some rows are masked. If there are
+// fewer key heads or value heads than query heads, successive query heads share
+// a key head or a value head.
 template <typename T>
 class KeyRows {
  public:

@@ -189,7 +189,7 @@ void CheckBoth(const Problem& problem, const std::string& name) {
   CheckRows<float>(problem, 1e-6, name + ", float");
 }
 
-// Checks every kind of mask. The last query of the dense mask sees nothing.
+// Checks every kind of mask. The last query of the dense mask sees no key.
 void CheckMasks(int64_t queries, int64_t keys) {
   std::vector<int32_t> lengths;
   std::vector<int64_t> hidden;

@@ -127,7 +127,7 @@ std::vector<GradientCase> Cases() {
 
 TEST(MaskedSoftmaxTest, Gradients) { CheckGradients(Cases()); }
 
-// Gradients of scores and of a bias. Each is empty if its array needs no
+// Gradients of scores and of a bias. A vector is empty if its array needs no
 // gradient. With `twice`, GradientsWithBias() adds another gradient of 1 to the
 // scores.
 struct BiasedGradients {

@@ -13,9 +13,9 @@
 namespace regard {
 
 // Returns scores [batch, heads, queries, keys] plus `bias`. The result is -inf
-// for keys that the mask hides or that mask.selected does not contain, whose
-// scores are not read and may be NaN. The scores may be a part, as in
-// ScoringFunction::Score().
+// for keys that the mask hides or that mask.selected does not contain. The
+// scores of these keys are not read and may be NaN. The scores may be a part,
+// as in ScoringFunction::Score().
 template <typename T>
 Var<T> SelectedScores(Var<T> scores, const Mask& mask,
                       const Positions& positions,
