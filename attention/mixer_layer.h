@@ -43,8 +43,8 @@ class MixerLayer {
 
   // x [rows, time, width] -> [rows, time, width], with 0 at padding. Computes a
   // step if there is a state and one position, otherwise a chunk. If a hook
-  // replaces the weights or needs their gradients, the contexts are the product
-  // of matrix and values. A decoder then keeps the terms of all positions.
+  // replaces the weights or needs their gradients, the contexts are the mixer's
+  // matrix times the values. A decoder then keeps the terms of all positions.
   Var<T> operator()(Forward<T>& forward, Var<T> x,
                     const MixerInputs<T>& inputs) const;
 

@@ -87,7 +87,7 @@ ScoreWidths HeadWidths(const AttentionRegistry& scorers,
   return of_score;
 }
 
-// Widths of the inputs of the projections of queries, keys and values.
+// Input widths of the query, key and value projections.
 MultiHeadWidths ProjectedWidths(const AttentionRegistry& scorers,
                                 const MultiHead& config,
                                 MultiHeadWidths widths) {
@@ -125,7 +125,7 @@ LinearOptions Projection(LinearOptions options, bool bias) {
 }
 
 // Checks the numbers of heads, and the head output if there is one. Returns
-// whether it found no problem.
+// true if there is no problem.
 bool ValidateHeadOutput(const AttentionRegistry& scorers,
                         const MultiHead& config, const MultiHeadWidths& widths,
                         ConfigProblems& problems) {
@@ -161,7 +161,7 @@ bool ValidateHeadOutput(const AttentionRegistry& scorers,
 }
 
 // Checks the fields of `latent`, and its combination with all fields except the
-// score. Returns whether it found no problem.
+// score. Returns true if there is no problem.
 bool ValidateOwnLatent(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths,
                        ConfigProblems& problems) {

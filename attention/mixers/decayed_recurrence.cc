@@ -135,9 +135,9 @@ class Workspace {
     Decay(n, to_end_, keys);
   }
 
-  // Multiply each of the first `count` rows of x by the decay between the start
-  // of the prepared chunk and the row, or between the row and the end of the
-  // chunk.
+  // Multiply each of the first `count` rows of x by a decay. DecayFromStart()
+  // uses the decay between the start of the prepared chunk and the row.
+  // DecayToEnd() uses the decay between the row and the end of the chunk.
   void DecayFromStart(int64_t count, T* x) const {
     Decay(count, from_start_, x);
   }
