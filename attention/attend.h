@@ -38,9 +38,10 @@ namespace regard {
 class Attention;
 
 // Masked keys and values do not affect the weights or the context of a query,
-// even if they are NaN. A NaN in a masked value reaches no gradient. A NaN in a
-// masked key reaches no gradient of the values. It may reach the gradients of
-// queries, keys and parameters: docs/decisions/0010-hidden-numbers.md.
+// even if they are NaN. A NaN in a masked value does not affect any gradient. A
+// NaN in a masked key does not affect the gradients of the values. It may
+// affect the gradients of queries, keys and parameters:
+// docs/decisions/0010-hidden-numbers.md.
 template <typename T>
 struct AttendInputs {
   // `score.keys` come from Prepare(). If both the mask and the config have a
@@ -95,8 +96,8 @@ class AttentionLayer {
   Var<T> ContextSideBySide(Forward<T>& forward, ScoreInputs<T> inputs,
                            Var<T> values, int64_t heads) const;
 
-  // The largest accepted |query position - key position|, or kUnlimited. A
-  // window that masks all keys beyond the score's limit lifts that limit.
+  // The largest accepted |query position - key position|, or kUnlimited. If the
+  // window masks all keys beyond the score's limit, this limit is ignored.
   int64_t LongestDistance() const;
 
   // Whether the score reads ScoreInputs::previous_weights and

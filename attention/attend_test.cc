@@ -291,7 +291,7 @@ TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
               ElementsAre(1, 2, 6));
 }
 
-// The average score has no gradient, but its weights must have gradients if a
+// The score `average` has no gradient, but its weights must have gradients if a
 // hook requests them.
 TEST_F(AttendTest, WeightsHaveGradientsWithoutAnyInTheScores) {
   const auto attender = Make("average {}");

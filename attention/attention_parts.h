@@ -1,6 +1,6 @@
 // The parts of attention that a config chooses: score, position encoding,
-// normalizer, sink, forgetting gate, score maps and key selection. An
-// AttentionLayer computes with them.
+// normalizer, sink, forgetting gate, score maps and key selection.
+// AttentionLayer uses these parts.
 #ifndef ATTENTION_ATTENTION_PARTS_H_
 #define ATTENTION_ATTENTION_PARTS_H_
 

@@ -270,8 +270,8 @@ TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
   }
 }
 
-// One key at a time and its value are NaN. Queries that do not see the key must
-// have the same context as with finite numbers.
+// In each case, one key and its value are NaN. Queries that do not see the key
+// must have the same context as if the key and its value were finite.
 TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
   constexpr int64_t kQueries = 3;
   constexpr int64_t kKeys = 5;

@@ -35,8 +35,8 @@ class KeySelectionConfig;
 template <typename T>
 class KeySelection {
  public:
-  // Whether Select() multiplies queries by prepared keys. Both must then have
-  // the same width.
+  // Whether Select() multiplies queries by prepared keys. Queries and prepared
+  // keys must then have the same width.
   static constexpr bool kComparesKeys = false;
 
   virtual ~KeySelection() = default;
@@ -52,9 +52,9 @@ class KeySelection {
   // Returns the selected rows of inputs.keys for each row of [batch, heads,
   // queries]. Called once per call of attention, after the position encoding.
   //
-  // The choice for a row may only depend on its query, in all heads, and on the
-  // keys that inputs.mask shows to the query, with their positions. Future
-  // keys, padding, other examples and the number of queries then have no
+  // The choice for a row may depend only on the query, in all heads, and on the
+  // visible keys and their positions. inputs.mask says which keys are visible.
+  // Future keys, padding, other examples and the number of queries then have no
   // effect. In particular, a step of a decoder selects the same keys as the
   // whole pass.
   //

@@ -1,5 +1,5 @@
-// Interface of normalizers, which turn the scores of a query into weights, such
-// as softmax and sparsemax.
+// Interface of normalizers, such as softmax and sparsemax, which turn the
+// scores of a query into weights.
 //
 // A normalizer is a plug-in of the attention config. It sees one row at a time,
 // without the masked keys. MaskedNormalize() handles masks, scores of -inf,
@@ -23,8 +23,8 @@
 //   };
 //   REGARD_NORMALIZER(Shares, "s_i^2 / n")
 //
-// A normalizer with learned parameters also defines Parameters(). Both methods
-// then receive the parameters of the row's head.
+// A normalizer with learned parameters also defines Parameters(). Normalize()
+// and Backward() then receive the parameters of the row's head.
 #ifndef ATTENTION_NORMALIZER_H_
 #define ATTENTION_NORMALIZER_H_
 

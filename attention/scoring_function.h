@@ -85,9 +85,9 @@ struct ScoreInputs {
   // The input from which queries are projected, [batch, queries, query input].
   // Empty if query_input is 0.
   Var<T> x;
-  // The state after Prepare(), or null if Prepare() had none. Score() must not
-  // change the state, because the layer may call Score() more than once, for
-  // example for each block of queries.
+  // The state after Prepare(), or null if Prepare() had no state. Score() must
+  // not change the state, because the layer may call Score() more than once,
+  // for example for each block of queries.
   LayerState<T>* state = nullptr;
   // Positions of the rows of queries and keys.
   Positions positions;
@@ -106,8 +106,8 @@ template <typename T>
 class ScoringFunction {
  public:
   // Whether a score depends on the positions of query or key, without the
-  // layer's position encoding. If the answer depends on the options, define
-  // `static bool PositionAware(const Options&)`.
+  // layer's position encoding. If this depends on the options, define `static
+  // bool PositionAware(const Options&)`.
   static constexpr bool kPositionAware = false;
   // Whether the score reads the weights of earlier queries. Such a score sees
   // one position at a time.
@@ -156,9 +156,10 @@ class ScoringFunction {
   // Prepare() must then return the keys that it receives.
   virtual std::optional<T> PlainFactor() const { return std::nullopt; }
 
-  // The score as an inner product. `nullopt` if the score is not one. Row i of
-  // a and of query_bias belongs to query i, and row j of b and of key_bias to
-  // key j. Whether there is a form may only depend on the options.
+  // The score as an inner product. `nullopt` if the score has no inner form.
+  // Row i of a and of query_bias belongs to query i. Row j of b and of key_bias
+  // belongs to key j. Whether a score has an inner form may depend only on the
+  // options.
   virtual std::optional<InnerForm<T>> Inner(
       Forward<T>&, const ScoreInputs<T>& inputs) const {
     const std::optional<T> factor = PlainFactor();

@@ -16,8 +16,8 @@ class Expectations {
   void True(bool holds, const std::string& what);
 
   // Each element may differ by `tolerance` times the largest finite expected
-  // magnitude, or times 1 if that is greater. A tolerance of 0 requires equal
-  // numbers.
+  // magnitude, or by `tolerance` if that magnitude is below 1. A tolerance of 0
+  // requires equal elements.
   void Near(const TestArray& got, const TestArray& expected, double tolerance,
             const std::string& what);
 

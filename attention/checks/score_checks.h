@@ -40,7 +40,8 @@ struct ScoreCheck {
 // All checks, including the four lists below.
 std::vector<ScoreCheck> ScoreChecks();
 
-// Checks with each position encoding, and step by step.
+// Checks with each position encoding, and checks that prepare or score step by
+// step.
 std::vector<ScoreCheck> ScorePositionChecks();
 // Checks in blocks of queries.
 std::vector<ScoreCheck> ScoreBlockChecks();

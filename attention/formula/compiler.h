@@ -1,10 +1,11 @@
 // Compiles the text of a formula into a graph of operations.
 //
 // Regroups terms of sums and factors of products, so that as little as possible
-// is computed for each pair: `q . k / (norm(q) * norm(k))` scales queries and
-// keys. Three patterns become fused kernels: an inner product of query and key,
-// `v . tanh(a + b)`, and a squared distance (`sum((q - k)^2)`, `norm(q - k)^2`,
-// `(q - k) . (q - k)`). Equal subexpressions are computed once.
+// is computed for each pair. For example, `q . k / (norm(q) * norm(k))` scales
+// queries and keys before the inner product. Three patterns become fused
+// kernels: an inner product of query and key, `v . tanh(a + b)`, and a squared
+// distance (`sum((q - k)^2)`, `norm(q - k)^2`, `(q - k) . (q - k)`). Equal
+// subexpressions are computed once.
 #ifndef ATTENTION_FORMULA_COMPILER_H_
 #define ATTENTION_FORMULA_COMPILER_H_
 

@@ -280,8 +280,8 @@ std::vector<GradientCase> Cases() {
 
 TEST(PositionEncodingsTest, Gradients) { CheckGradients(Cases()); }
 
-// The bits of an encoded row must depend only on the row and its position,
-// because a cache stores encoded rows and reuses them in later calls.
+// The bits of an encoded row must depend only on the row and its position. A
+// cache stores encoded rows and reuses them in later calls.
 TEST(PositionEncodingsTest, RowsAreEncodedByThemselves) {
   for (const char* config : kEncodings) {
     Encoding<float> encoding(config);

@@ -11,7 +11,7 @@ namespace regard {
 
 namespace {
 
-// Layout of rows with `width` numbers. The first `turned` numbers are rotated
+// Layout of rows with `width` elements. The first `turned` elements are rotated
 // in pairs.
 struct Pairs {
   int64_t width;
@@ -113,10 +113,10 @@ class Rotary : public PositionEncoding<T> {
   }
 
  private:
-  // Returns the angles of n rows at positions first, first + step, ... They are
-  // computed in double, so that they are accurate even at large positions. The
-  // angles of a row depend only on its position. All layers of a step share the
-  // table.
+  // Returns the angles of n rows at positions first, first + step, ... The
+  // angles are computed in double, so that they are accurate even at large
+  // positions. The angles of a row depend only on its position. All layers of a
+  // step share the angles.
   Angles<T> AnglesOf(Tape<T>& tape, int64_t n, int64_t first,
                      int64_t step) const {
     const int64_t pairs = turned_ / 2;

@@ -149,8 +149,8 @@ TEST(KeyBlocksTest, WithNaNAreChosenLast) {
 }
 
 // Two heads of width 1 share a key head. Each block must be ranked by the sum
-// of the softmax weights of both heads, so that large inner products of one
-// head do not outweigh the other head.
+// of the softmax weights of both heads. Large inner products of one head then
+// do not outweigh the other head.
 TEST(KeyBlocksTest, OfHeadsThatShareKeysHaveTheLargestSumOfSoftmax) {
   Tape<float> tape;
   ScoreInputs<float> in;

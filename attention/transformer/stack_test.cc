@@ -210,8 +210,8 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   }
 }
 
-// Causal self-attention step by step, with the cached keys of each layer, must
-// be bit-identical to all positions at once.
+// Computing causal self-attention step by step, with the cached keys of each
+// layer, must be bit-identical to computing all positions at once.
 TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
   for (const char* fields :
        {"", "attention { position_encoding { rotary {} } }",

@@ -66,8 +66,8 @@ void ValidateTransformer(const AttentionRegistry& scorers,
 void NoteCrossAttention(const TransformerConfig& config, absl::string_view note,
                         ConfigProblems& problems);
 
-// Adds problems and notes for fields that require a source, for a model that
-// has none. The messages begin with `model`, such as "a language model".
+// Adds problems and notes for fields that require a source, for a model without
+// a source. The messages begin with `model`, such as "a language model".
 void ValidateHasNoSource(absl::string_view model,
                          const TransformerConfig& config,
                          ConfigProblems& problems);

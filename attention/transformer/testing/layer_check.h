@@ -139,7 +139,8 @@ void CheckLayerGradients(LayerRun<double>& run,
     return sum;
   };
   run.BackwardFrom(compute());
-  // The numbers that vary: the segments of all parameters, then the inputs.
+  // The values that are varied: the segments of all parameters, then the
+  // inputs.
   struct Part {
     std::string name;
     absl::Span<double> value;
