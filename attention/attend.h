@@ -48,7 +48,7 @@ struct AttendInputs {
   // window, the narrower one applies.
   ScoreInputs<T> score;
   // [batch, value heads, keys, value width]. Successive heads share a value
-  // head if there are fewer value heads than heads.
+  // head if there are fewer value heads than query heads.
   Var<T> values;
   // Whether only the context is needed. The layer may then compute it without
   // an array of all scores.

@@ -193,8 +193,8 @@ TEST(MemoryOfRowsTest, IsLinearInTheLength) {
       }
       bytes[reads ? 1 : 0] = attention.tape().high_water_bytes();
     }
-    // Statistics need six arrays of double and one array of int32. The scratch
-    // memory of one block comes on top.
+    // Statistics need six arrays of double and one array of int32, plus the
+    // scratch memory of one block.
     constexpr size_t kArrays = 2 * kHeads * kTime * (6 * 8 + 4);
     EXPECT_LT(bytes[1], bytes[0] + kArrays + (1 << 18)) << config;
     EXPECT_LT(bytes[1] - bytes[0], 2 * kHeads * kTime * kTime / 8) << config;

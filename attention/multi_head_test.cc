@@ -373,7 +373,7 @@ TEST(MultiHeadTest, ASourceIsSplitWhenItIsPreparedForAHook) {
   EXPECT_THAT(weights.span(), ElementsAreArray(hook["*"].span()));
 }
 
-// Dropout must depend on head, query and key, not on the extents of the batch.
+// Dropout must depend on head, query and key, not on padding.
 TEST(MultiHeadTest, PaddingChangesNoDropout) {
   Model<float> model("heads: 2 attention { dot {} dropout: 0.5 }", {4, 4, 4});
   model.tape.set_training(true);

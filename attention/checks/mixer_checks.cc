@@ -215,7 +215,8 @@ void LaterPositionsHaveNoWeight(const CheckedMixer& mixer,
   expect.True(holds, "a later position has a weight");
 }
 
-// A chunk, two steps and another chunk must give the outputs of one chunk.
+// A chunk, two steps and another chunk must give the outputs of one chunk over
+// all positions.
 void StateCarriesAllThatCameBefore(const CheckedMixer& mixer,
                                    Expectations& expect) {
   MixerUnderTest<double> tested(mixer);

@@ -28,8 +28,7 @@
 
 namespace regard {
 
-// Returns the width of each head. This is `given`, or `whole` / heads if
-// `given` is 0.
+// The width of each head, by default an equal part of `whole`.
 inline int32_t HeadWidth(int32_t given, int64_t whole, int32_t heads) {
   return given > 0 ? given : static_cast<int32_t>(whole / heads);
 }

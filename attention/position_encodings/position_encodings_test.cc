@@ -62,7 +62,7 @@ class Encoding {
   const PositionEncoding<T>& operator*() const { return *encoding_; }
   Forward<T>& forward() { return forward_; }
 
-  // Encodes rows of 4 numbers, with one head.
+  // Encodes rows of 4 elements, with one head.
   std::vector<T> Encode(std::vector<T> x, int64_t first, int64_t step = 1) {
     const auto n = static_cast<int64_t>(x.size()) / 4;
     const Var<T> turned = encoding_->Encode(
