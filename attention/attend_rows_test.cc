@@ -109,8 +109,8 @@ class SelfAttention {
 };
 
 // Configs for the blocked kernel, with and without heads side by side, and for
-// the row-by-row path. The row-by-row path uses all queries at once, blocks
-// with ranges of keys, and blocks with runs of keys.
+// the row-by-row path. The row-by-row path computes all queries at once, blocks
+// with ranges of keys, or blocks with runs of keys.
 constexpr const char* kConfigs[] = {
     "scaled_dot {}",
     "scaled_dot {} dropout: 0.3",

@@ -62,7 +62,7 @@ class TwoFacedWithHistory : public TwoFaced<T> {
 int formula = 0;
 constexpr int kFormulas = 8;
 
-// Formulas of r = max(1 - q . k, 0) that are -inf where r is 0.
+// Formulas in r = max(1 - q . k, 0). Their values are -inf where r is 0.
 template <typename T>
 class Composed : public ScoringFunction<T> {
  public:

@@ -68,9 +68,9 @@ class LayerState {
   virtual ~LayerState() = default;
 
   // Appends `part` [rows, .., n, width] to a growing slot. Returns the whole
-  // slot, [rows, .., extent, width]. It begins with the positions appended so
-  // far, and may have further positions, with finite values. A mask, such as a
-  // causal one, must hide the further positions.
+  // slot, [rows, .., extent, width]. The slot begins with the positions
+  // appended so far, and may have further positions, with finite values. A
+  // mask, such as a causal one, must hide the further positions.
   virtual Var<T> Append(int slot, Var<T> part) = 0;
 
   // Returns the value [rows, ..] of a per-row slot. Empty if it was never set.

@@ -127,7 +127,7 @@ TEST(NadarayaWatsonTest, StandardizesInDouble) {
   EXPECT_EQ(model.Weights(forward, {1.7e9 + 6}),
             by_hand.Weights(forward, {1.5}));
   // Errors are in the squared unit of y. The weight of the loss term must
-  // convert them to the standardized y.
+  // convert them to the unit of the standardized y.
   for (const Split split : {Split::kTrain, Split::kDev}) {
     EXPECT_NEAR(MetricsOf(model.Evaluate(forward, split)).at("mse"),
                 MetricsOf(by_hand.Evaluate(forward, split)).at("mse") / 4,

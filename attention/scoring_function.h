@@ -152,8 +152,9 @@ class ScoringFunction {
   // Score() makes. A greater width makes blocks of queries smaller.
   virtual int64_t WidthPerPair() const { return 1; }
 
-  // The factor f, if the score is f q . k of unchanged queries and keys.
-  // Prepare() must then return the keys that it receives.
+  // The factor f if the score is f (q . k), where q and k are the unchanged
+  // queries and keys. Otherwise `nullopt`. If there is a factor, Prepare() must
+  // return the keys that it receives.
   virtual std::optional<T> PlainFactor() const { return std::nullopt; }
 
   // The score as an inner product. `nullopt` if the score has no inner form.
