@@ -16,7 +16,7 @@
 
 namespace regard {
 
-// The attention to the memory that serves as the alignment.
+// The cross-attention layer and head whose weights serve as the alignment.
 struct AlignmentChoice {
   int64_t layer = -1;  // -1: the last layer
   int64_t head = -1;   // -1: the mean over heads
@@ -34,15 +34,15 @@ class Decoder {
   // Reads the next n ids of each row, [rows, n], and advances `state`. Returns
   // the readout that the output head reads, [rows, n, width].
   //
-  // n = 1 is one step. n > 1 requires one row per source. It reads a prompt or,
-  // on a tape that records, a target (teacher forcing). Reading n ids at once
-  // equals reading them one after another, up to rounding where the kernels
-  // differ. The output of a row depends only on its source and its ids and is
-  // bit-identical in any batch.
+  // n = 1 is one step. n > 1 requires one row per source, and reads a prompt
+  // or, on a tape that records, a target (teacher forcing). Reading n ids at
+  // once gives the same result as reading them one after another, up to
+  // rounding where the kernels differ. The output of a row depends only on its
+  // source and its ids and is bit-identical in any batch.
   //
-  // `lengths` [rows], in descending order, is the number of valid ids of each
-  // row. Empty if all positions are valid. A decoder may stop computing a row
-  // after its last valid id. The readouts after this id are then arbitrary
+  // `lengths` [rows], in descending order, contains the number of valid ids of
+  // each row. Empty if all positions are valid. A decoder may stop computing a
+  // row after its last valid id. The readouts after this id are then arbitrary
   // finite numbers, and the state may have fewer sources at the end.
   virtual Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
                          absl::Span<const int32_t> lengths,
@@ -57,8 +57,8 @@ class Decoder {
     return Advance(forward, ids, lengths, &state);
   }
 
-  // The pattern of the hook points of the residual stream after each layer. ""
-  // if the decoder does not have these hook points.
+  // The pattern that matches the hook points of the residual stream after each
+  // layer. Empty if the decoder does not have these hook points.
   virtual const char* residual_sites() const { return ""; }
   // Returns the readout as if `residual`, the output of some layer, were the
   // output of the last layer.

@@ -95,7 +95,7 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     c_ = values_.transpose() * weights_;
   }
 
-  // Returns a column.
+  // Returns the hidden state as a column.
   static Matrix Hidden(const DecoderState<double>& state) {
     return MatrixOf(state[RecurrentDecoder<double>::StateSlot(0, 0)])
         .transpose();
@@ -205,7 +205,8 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
     weights.push_back(hook["*"]);
     readouts.push_back(step);
   }
-  // Computes softmax(Q K^T) V.
+  // The expected contexts are softmax(Q K^T) V, where the keys are also the
+  // values.
   const Var<double> q = Concat<double>(queries, 0);
   const Var<double> k =
       state[RecurrentDecoder<double>::kValues].Reshape({5, 4});

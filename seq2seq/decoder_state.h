@@ -37,9 +37,9 @@ class DecoderState : public LayerState<T> {
     int64_t positions = 0;  // valid positions of a growing slot
   };
 
-  // Creates an empty state, for Begin(). `lengths` [sources] are the valid
-  // positions of each source's memory. Empty if all positions are valid. The
-  // lengths are copied.
+  // Creates an empty state, for Begin(). `lengths` [sources] contains the
+  // number of valid positions of each source's memory. Empty if all positions
+  // are valid. The lengths are copied.
   DecoderState(Tape<T>& tape, int64_t sources,
                absl::Span<const int32_t> lengths, int num_slots);
 
@@ -51,7 +51,8 @@ class DecoderState : public LayerState<T> {
   int64_t rows_per_source() const { return rows_per_source_; }
   // The number of ids that Advance() has read so far, the same for all rows.
   int64_t position() const { return position_; }
-  // The valid positions of each source's memory, [sources]; empty means all.
+  // The number of valid positions of each source's memory, [sources]. Empty if
+  // all positions are valid.
   absl::Span<const int32_t> lengths() const { return lengths_; }
 
   // Returns the value of a slot, which is empty if it was never set.
@@ -69,11 +70,11 @@ class DecoderState : public LayerState<T> {
   // position() is above 0.
   Var<T> Row(int slot) const override;
   // Appends the positions of `part` to a growing slot, and returns all of them.
-  // Fails a check if the slot lacks some of the position() positions read.
+  // Fails a check unless the slot has all position() earlier positions.
   //
-  // In a search, the result may have more positions than are valid, because a
-  // step then copies only its own positions. On a tape that records, the result
-  // has exactly the positions appended so far.
+  // In a search, the result may have spare positions after the valid ones, so
+  // that a step copies only its own positions. On a tape that records, the
+  // result has exactly the positions appended so far.
   Var<T> Append(int slot, Var<T> part) override;
 
   // Drops all sources except the first `count`. Requires one row per source and
@@ -118,14 +119,14 @@ class DecoderCache {
   DecoderCache(const DecoderCache&) = delete;
   DecoderCache& operator=(const DecoderCache&) = delete;
 
-  // Adds the rows of `state` behind the rows of the current View(). The next
+  // Adds the rows of `state` after the rows of the current View(). The next
   // Gather() may select them. `state` must have read as many ids as the View(),
-  // and must outlive that Gather(). It must not be a View() or have slots per
-  // source.
+  // and must outlive that Gather(). `state` must not be a View() or have slots
+  // per source.
   void AddRows(const DecoderState<T>& state);
 
   // Makes row i a copy of row rows[i] of `state`, a View() that has advanced.
-  // Indices that are not rows of `state` select the rows of AddRows().
+  // Indices beyond the rows of `state` select the rows that AddRows() added.
   //
   // After the call, each source has `rows_per_source` rows, which must come
   // from one source. Sources without rows are dropped.
@@ -147,7 +148,7 @@ class DecoderCache {
     int64_t positions = 0;              // valid positions of a growing slot
     GrowingRows<T>* growing = nullptr;  // values of a growing slot
     Var<T> next;   // during Gather(): the step's value of a row slot
-    Var<T> added;  // the rows of AddRows()
+    Var<T> added;  // the rows that AddRows() added
   };
 
   Var<T> Append(int slot, int64_t positions, Var<T> part);

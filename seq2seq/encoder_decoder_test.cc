@@ -168,7 +168,8 @@ TEST_P(EncoderDecoderTest, GradientAgreesWithDifferences) {
   const std::vector<double> start(model.store().values().begin(),
                                   model.store().values().end());
   const absl::Span<const ParameterInfo> parameters = model.store().parameters();
-  // Checks each parameter alone, then all parameters along random directions.
+  // Checks each parameter separately, then all parameters along random
+  // directions.
   for (size_t k = 0; k < parameters.size() + 3; ++k) {
     std::vector<double> direction(start.size());
     double expected = 0;
@@ -390,8 +391,8 @@ TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
   }
 }
 
-// Ended rows are left out when they are at least an eighth of all rows, rounded
-// up.
+// Ended rows must be left out once they are at least an eighth of all rows,
+// rounded up.
 TEST(EndedRowsTest, AreLeftOutOnceTheyAreAnEighth) {
   TestModel<float> model(kEveryKind[0].config);
   Tape<float> tape;
@@ -420,7 +421,8 @@ TEST(EncoderDecoderDeathTest, LengthsFall) {
                "3 lengths for 3 rows, in falling order");
 }
 
-// Reading a prompt at once must equal reading it one word at a time.
+// Reading a prompt at once must give the same result as reading it one word at
+// a time.
 TEST_P(EncoderDecoderTest, APromptIsItsWordsOneByOne) {
   TestModel<float> model(GetParam().config);
   Tape<float> tape;

@@ -1,5 +1,5 @@
-// The memory: the outputs of an encoder, to which a decoder attends and from
-// which it starts.
+// The memory: the outputs of an encoder, which a decoder attends to and takes
+// its initial state from.
 #ifndef SEQ2SEQ_MEMORY_H_
 #define SEQ2SEQ_MEMORY_H_
 
@@ -16,8 +16,8 @@ namespace regard {
 template <typename T>
 struct Memory {
   int64_t sources = 0;
-  // The outputs, [sources, time, width], and the number of valid ones,
-  // [sources]. Without lengths, all are valid.
+  // The outputs [sources, time, width], and the number of valid outputs of each
+  // source, [sources]. If `lengths` is empty, all outputs are valid.
   Var<T> values = {};
   absl::Span<const int32_t> lengths = {};
   // A summary of each source, [sources, width], such as the last output.

@@ -13,15 +13,14 @@
 
 namespace regard {
 
-// Returns patterns for the hook points of the attention layers that `choice`
-// may select. The patterns match attention weights, or the values named
-// `value`.
+// Returns patterns for the hook points named `value` in the attention layers
+// that `choice` may select. By default, these are the attention weights.
 std::vector<std::string> AlignmentSites(const AlignmentChoice& choice = {},
                                         absl::string_view value = "weights");
 
 // Returns the alignment, [sources, 1, queries, keys], from the maps of a pass.
-// Averages the heads if `choice` has no head. The result has no weights if no
-// map is over the memory.
+// Averages the heads if `choice` has no head. The result has no weights if
+// `maps` contains no attention to the memory.
 template <typename T>
 AttentionMap<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps,
                                 const AlignmentChoice& choice = {});

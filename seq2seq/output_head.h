@@ -104,8 +104,9 @@ struct TokenScores {
 };
 
 // Returns the loss without label smoothing and the number of correct
-// predictions. Works in blocks of rows, so that memory does not grow with their
-// number. If there are several blocks, block i has the scope "block[i]".
+// predictions. Works in blocks of rows, so that memory does not grow with the
+// number of rows. If there are several blocks, block i has the scope
+// "block[i]".
 //
 // The tape of `readout` must not record. If `likeliest` is not null, the id of
 // the greatest logit is appended to it for each target.

@@ -28,9 +28,9 @@ void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
 double PredictionProbability(const ScheduledSamplingConfig& config,
                              int64_t update);
 
-// Replaces each of `ids`, the words that the rows read at `position`, with the
-// given probability. The replacement is the likeliest word according to
-// `readout`, the row's readout at the previous position.
+// Replaces each of `ids` by a prediction, with the given probability. `ids` are
+// the words that the rows read at `position`. The prediction is the likeliest
+// word according to `readout`, the row's readout at the previous position.
 //
 // The draw depends on the seed and the step of the tape, the example and the
 // position. Padding is never replaced. Nothing is recorded, so no gradient

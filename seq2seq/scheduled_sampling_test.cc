@@ -76,7 +76,7 @@ TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
   EXPECT_THAT(problems("updates: 0"), ElementsAre());
 }
 
-// Decoders that query before or after the step, without dropout.
+// Decoders without dropout that compute the attention before or after the step.
 const char* const kDecoders[] = {
     "embedding: 5 hidden: 6 readout: STATE_CONTEXT_EMBEDDING",
     "embedding: 5 hidden: 6 query: CURRENT_STATE readout: ATTENTIONAL "
@@ -226,7 +226,8 @@ TEST_P(ScheduledSamplingTest, TheGradientIsThatOfTheWordsThatWereRead) {
 TEST_P(ScheduledSamplingTest, DrawsBySeedUpdateExampleAndPosition) {
   const auto model = Model(Decoder("scheduled_sampling { probability: 0.5 }"));
   const std::vector<double> together = Readouts(model, {0, 3});
-  // Each row of the batch must equal the result of its example alone.
+  // Each row of the batch must equal the result of computing its example
+  // separately.
   std::vector<double> apart = Readouts(model, {0});
   const std::vector<double> second = Readouts(model, {3});
   apart.insert(apart.end(), second.begin(), second.end());
@@ -257,8 +258,8 @@ TEST_P(ScheduledSamplingTest, IsOfTrainingAlone) {
   EXPECT_EQ(readouts(model), readouts(plain));
 }
 
-// Tests how often a word is replaced. 5 standard deviations are exceeded with
-// probability 6e-7.
+// Tests how often a word is replaced. The number exceeds the tolerance of 5
+// standard deviations with probability 6e-7.
 TEST(ReplaceByPredictionsTest, ReplacesWithTheProbability) {
   constexpr int64_t kRows = 4000;
   const TestModel<float> model(

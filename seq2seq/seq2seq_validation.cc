@@ -163,7 +163,8 @@ void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
       PathOf(config.has_transformer_encoder(), "transformer_encoder"));
   ValidateTransformer(scorers, TransformerOfEncoder(config),
                       /*memory_width=*/0, Direction::kBoth, problems);
-  // These fields belong to the decoder if they are in `transformer`.
+  // The fields checked below may be in `transformer`, where they belong to the
+  // decoder.
   const TransformerConfig& own = config.transformer_encoder();
   constexpr char kNote[] = "has no effect: it applies only to a decoder";
   NoteCrossAttention(own, kNote, problems);

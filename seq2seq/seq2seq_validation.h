@@ -13,8 +13,8 @@ class EncoderDecoderConfig;
 class SearchConfig;
 class TransformerConfig;
 
-// Returns whether each part is a Transformer, and its config. If `encoder` is
-// set, `transformer` describes only the decoder.
+// Whether the encoder and the decoder are Transformers, and their configs. If
+// `encoder` is set, `transformer` describes only the decoder.
 bool HasTransformerEncoder(const EncoderDecoderConfig& config);
 bool HasTransformerDecoder(const EncoderDecoderConfig& config);
 TransformerConfig TransformerOfEncoder(const EncoderDecoderConfig& config);

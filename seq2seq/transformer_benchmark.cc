@@ -35,7 +35,7 @@
 namespace regard {
 namespace {
 
-// Returns pairs of `length` ids each, of which the last is <eos>.
+// Returns pairs of sequences with `length` ids each. The last id is <eos>.
 std::vector<EncodedPair> RandomPairs(int64_t count, int64_t length,
                                      int32_t vocabulary) {
   const RandomStream random(2, "sentences");

@@ -22,7 +22,7 @@ namespace regard {
 
 class TransformerConfig;
 
-// Has the hook points of its layers, in "decoder/layers[i]".
+// The hook points of layer i are in "decoder/layers[i]".
 template <typename T>
 class TransformerDecoder : public Decoder<T> {
  public:

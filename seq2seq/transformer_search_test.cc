@@ -142,7 +142,7 @@ TEST_P(TransformerSearchTest, ASourceDoesNotDependOnTheOthers) {
   }
 }
 
-// A decoder that keeps the ranks of the memory's keys and values.
+// A decoder that records the ranks of the memory's keys and values.
 class RanksOfMemory : public TransformerDecoder<float> {
  public:
   using TransformerDecoder::TransformerDecoder;
@@ -204,7 +204,7 @@ TEST(TransformerAlignmentTest, OnlySplitsTheMemoryOfItsLayer) {
   }
 }
 
-// A decoder without a memory, with prompts and without special ids.
+// The decoder has no memory and no special ids, and continues prompts.
 TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);

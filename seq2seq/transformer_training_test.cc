@@ -1,6 +1,6 @@
 // Tests the training of Transformers: sentences are memorized, results are
-// bit-identical for any number of threads, dropout follows the example, and
-// nothing is allocated.
+// bit-identical for any number of threads, dropout does not depend on shards,
+// and nothing is allocated.
 #include <cmath>
 #include <cstdint>
 #include <memory>

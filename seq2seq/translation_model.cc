@@ -48,8 +48,8 @@ TargetLengths LengthsOf(const ParallelCorpus& train) {
   return lengths;
 }
 
-// Returns a note on how many pairs of each split cut_tokens cuts. Empty if it
-// cuts none.
+// Returns a note that says how many pairs of each split are cut to cut_tokens.
+// Empty if no pair is cut.
 std::string CutNote(const SentenceData& data, const ParallelCorpus& train) {
   if (data.cut_tokens == 0) return "";
   std::vector<std::string> shares;
@@ -65,7 +65,7 @@ std::string CutNote(const SentenceData& data, const ParallelCorpus& train) {
   }
   add(cut, train.size(), "train");
   const auto add_set = [&](const EvaluationSet& set, absl::string_view split) {
-    // One id is <eos>.
+    // <eos> takes one id.
     const int64_t most = data.cut_tokens - 1;
     const auto count =
         std::ranges::count_if(set.pairs, [&](const SentencePair& pair) {

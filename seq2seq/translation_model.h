@@ -88,9 +88,9 @@ class TranslationModel : public Model<float> {
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const PredictionRequest& request,
                                       const TraceOptions& options) const;
-  // Traces a pair of sentences, as words without <eos>. They must pass
-  // CheckSource() and CheckTarget(). `gold` is empty if the gold alignment is
-  // not known.
+  // Traces a pair of sentences, given as words without <eos>. The sentences
+  // must pass CheckSource() and CheckTarget(). `gold` is empty if the gold
+  // alignment is not known.
   Traced<float> TracePair(absl::Span<const std::string> source,
                           absl::Span<const std::string> target,
                           absl::Span<const AlignmentLink> gold) const;

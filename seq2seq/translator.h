@@ -48,9 +48,9 @@ std::vector<std::vector<Translation>> TranslateIds(
 class Translator {
  public:
   // `config` must have passed ValidateEncoderDecoder(). Sources are cut to
-  // `cut_tokens` ids, and 0 means never. `seed` determines the initial values
-  // of the parameters. Without `finalize`, the parameters stay uninitialized.
-  // `lengths` are the lengths of the training targets.
+  // `cut_tokens` ids, or not at all if it is 0. `seed` determines the initial
+  // values of the parameters. Without `finalize`, the parameters stay
+  // uninitialized. `lengths` are the lengths of the training targets.
   Translator(const EncoderDecoderConfig& config,
              const AttentionRegistry& scorers, Vocabulary source,
              Vocabulary target, int64_t cut_tokens, uint64_t seed,

@@ -36,7 +36,7 @@ Translator TranslatorOfAB(const char* config) {
                     /*seed=*/1);
 }
 
-// The source is longer than the positions that one part of the model supports.
+// The source has more ids than one part of the model supports.
 TEST(TranslatorTest, ALongSourceIsAnError) {
   for (const char* config :
        {"encoder { embedding: 4 hidden: 6 } "
@@ -88,7 +88,7 @@ TEST(TranslatorTest, AnUntrainedModelReachesTheGreatestLength) {
   }
 }
 
-// The target is longer than the positions that the decoder supports.
+// The target has more ids than the decoder supports.
 TEST(TranslatorTest, ALongTargetIsCut) {
   const Translator translator = TranslatorOfAB(
       "encoder { embedding: 4 hidden: 6 } decoder { embedding: 4 hidden: 6 } "

@@ -17,7 +17,8 @@ namespace {
 // counts as this value.
 constexpr double kMinCoverage = 1e-8;
 
-// Returns whether no id has a greater score than `id`, except excluded ids.
+// Returns whether no other id, except excluded ones, has a greater score than
+// `id`.
 bool IsLikeliest(int32_t id, absl::Span<const float> scores,
                  absl::Span<const int32_t> excluded) {
   for (int32_t other = 0; other < std::ssize(scores); ++other) {
@@ -162,7 +163,8 @@ void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
   }
 }
 
-// Ends all hypotheses. If some hypotheses can end, the others are dropped.
+// Ends all hypotheses with the ending id. Drops the hypotheses for which this
+// id is impossible, unless it is impossible for all of them.
 void Chooser::EndBeams(absl::Span<const int32_t> excluded,
                        SourceSearch* source) {
   for (int64_t b = 0; b < source->num_beams; ++b) {

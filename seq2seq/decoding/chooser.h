@@ -38,8 +38,8 @@ class Chooser {
   // Returns the hypotheses of a source that is done.
   std::vector<Hypothesis> Results(SourceSearch* source);
 
-  // Returns the prompt and the ids of a hypothesis that remains after the last
-  // step. Valid until the next call.
+  // Returns the prompt and the ids of a hypothesis that is unfinished after the
+  // last step. Valid until the next call.
   absl::Span<const int32_t> TextOf(const SourceSearch& source,
                                    const Partial& partial);
 
@@ -87,7 +87,7 @@ class Chooser {
   std::optional<BestContinuations> best_;
   std::optional<Sampler> sampler_;
   std::optional<Repetition> repetition_;
-  std::vector<float> coverage_;  // [memory positions], of SumCoverage()
+  std::vector<float> coverage_;  // [memory positions], result of SumCoverage()
   std::vector<int32_t> text_;    // result of TextOf()
 };
 

@@ -10,7 +10,7 @@
 
 namespace regard {
 
-// The log-softmax of a row of logits, element by element.
+// Computes the log-softmax of a row of logits, one element at a time.
 struct LogNormalizer {
   float max = 0;
   float log_sum = 0;  // log(sum(exp(logit - max)))
@@ -30,8 +30,8 @@ struct Continuation {
   int32_t id;
 };
 
-// Keeps the continuations of greatest log-probability. Ties go to the lower
-// beam, then to the lower id, so that the order is deterministic. A
+// Keeps the continuations with the greatest log-probability. Ties go to the
+// lower beam, then to the lower id, so that the order is deterministic. A
 // continuation of probability 0 is never kept.
 class BestContinuations {
  public:
@@ -45,9 +45,9 @@ class BestContinuations {
     excluded_ = excluded;
   }
 
-  // Considers each id after hypothesis `beam`, whose log-probability is
-  // `so_far`. `logits` [vocabulary] are unnormalized log-probabilities.
-  // Hypotheses may come in any order.
+  // Considers each id as the next id of hypothesis `beam`, whose
+  // log-probability is `so_far`. `logits` [vocabulary] are unnormalized
+  // log-probabilities. Hypotheses may come in any order.
   void AddLogits(int32_t beam, double so_far, const float* logits);
   // Like AddLogits(), for normalized log-probabilities.
   void AddLogProbabilities(int32_t beam, double so_far,

@@ -21,8 +21,8 @@ class RowCopies {
     int32_t to;
   };
 
-  // Supports at most `max_rows` rows before and after. Storage comes from
-  // `arena`.
+  // Supports at most `max_rows` rows before and after the rearrangement.
+  // Storage comes from `arena`.
   RowCopies(int64_t max_rows, Arena& arena);
 
   // Returns copies, to be made in order, after which row i is the old row
@@ -32,7 +32,7 @@ class RowCopies {
 
  private:
   const int64_t max_rows_;
-  int32_t* readers_;  // [max_rows]: pending copies from a row
+  int32_t* readers_;  // [max_rows]: number of pending copies from each row
   int32_t* ready_;    // [max_rows]: rows without pending reads
   Copy* copies_;
 };
@@ -40,9 +40,9 @@ class RowCopies {
 // An array [rows, .., extent, width] with the same number of valid positions in
 // each row.
 //
-// Positions between the valid ones and the extent are finite numbers that must
-// be masked. The extent grows by about a quarter at a time. No gradient flows
-// through the array.
+// Positions after the valid ones contain finite numbers and must be masked. The
+// extent grows by about a quarter at a time. No gradient flows through the
+// array.
 template <typename T>
 class GrowingRows {
  public:

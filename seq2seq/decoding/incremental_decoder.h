@@ -48,7 +48,8 @@ class IncrementalDecoder : private Hook<float> {
 
   // The number of ids that each row has read.
   int64_t position() const { return state_->position(); }
-  // The valid positions of each memory in the last step; empty means all.
+  // The number of valid positions of each memory in the last step. Empty if all
+  // positions are valid.
   absl::Span<const int32_t> lengths() const { return state_->lengths(); }
   // The alignment of the last step, [sources, rows or positions, time]. Empty
   // if it was not requested, or if the decoder has no attention to a memory.

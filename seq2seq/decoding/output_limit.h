@@ -11,7 +11,7 @@ namespace regard {
 class SearchConfig;
 
 // Returns the maximum number of ids of an output, <eos> included, for a source
-// of `source_ids` ids. Not positive if not even one id fits.
+// of `source_ids` ids. At most 0 if no id fits.
 //
 // For n source ids, the limit is max_length_ratio * n + max_length. If only one
 // of the fields is set, the other one has its default: 2 for the ratio, 10 for

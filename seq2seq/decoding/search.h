@@ -34,9 +34,9 @@ struct Hypothesis {
   // The log-probability divided by the length penalty, plus the coverage term.
   // Hypotheses are ordered by this score.
   double score = 0;
-  // Whether the last choice was the ending id. False after a beam search only
-  // if the ending id was impossible, min_length left no space for it, or
-  // SearchInputs::cut or SearchInputs::completes allow other ends.
+  // Whether the last choice was the ending id. A beam search ends with it
+  // unless it is impossible or min_length leaves no space for it.
+  // SearchInputs::cut and SearchInputs::completes allow other ends.
   bool finished = false;
   // Whether the hypothesis was cut: it reached the limit of its source or of
   // the decoder's positions, and did not end by choice. An ending id at the
@@ -100,8 +100,8 @@ struct SearchInputs {
   // ending id. If false, a search allows only the ending id there, and sampling
   // cuts the hypothesis off.
   bool cut = false;
-  // Returns whether a hypothesis without the ending id is complete. Null means
-  // that none is.
+  // Returns whether a hypothesis is complete although it does not have the
+  // ending id. If null, no such hypothesis is complete.
   std::function<bool(size_t source, IdsFromLast ids)> completes = nullptr;
   // Called with each id, except the ending id, that is chosen for a source.
   // Requires a beam of 1 or, in sampling, an n_best of 1. If it returns false,
@@ -110,10 +110,11 @@ struct SearchInputs {
 };
 
 // Returns at least one and at most n_best hypotheses of each source. Complete
-// hypotheses come first, then greater scores. The result of a source depends
-// only on its memory, prompt, limit and key, and is bit-identical in any batch.
-// Prompts of the same length are read together. A source joins the other
-// sources when they have read as many ids as its prompt has.
+// hypotheses come before all others, and greater scores before lower ones. The
+// result of a source depends only on its memory, prompt, limit and key, and is
+// bit-identical in any batch. Prompts of the same length are read together. A
+// source joins the other sources when they have read as many ids as its prompt
+// has.
 //
 // A step of beam search takes the best 2 * beam continuations. A continuation
 // that ends is complete if it is among the best `beam`. The best `beam` of the

@@ -35,8 +35,8 @@ class AlignmentErrorRate {
   int64_t shared_ = 0;
 };
 
-// Returns one link for each target word, to the source word of greatest weight.
-// Ties go to the first word.
+// Returns one link for each target word, to the source word with the greatest
+// weight. Ties go to the first word.
 //
 // `weights` is [rows, columns] with a row per target word. The first
 // `source_words` columns belong to the source words, and later columns to <eos>

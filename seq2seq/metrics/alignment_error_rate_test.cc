@@ -61,7 +61,7 @@ TEST(GreatestLinksTest, AWordThatAttendsToTheEndOfSentenceHasNoLink) {
 }
 
 TEST(GreatestLinksTest, TheLastWordOfACutSourceIsAWord) {
-  // A source of three words without <eos>.
+  // The source has three words and no <eos>.
   EXPECT_THAT(GreatestLinks({0.1f, 0.2f, 0.7f}, 3, 1, 3),
               ElementsAre(AlignmentLink{0, 2}));
 }

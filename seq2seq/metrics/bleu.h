@@ -26,9 +26,12 @@ enum class BleuTokenizer {
 std::vector<std::string> Tokenize13a(absl::string_view sentence);
 
 inline constexpr int kBleuStatistics = 2 + 2 * kBleuOrders;
-// Returns the statistics of a sentence with at least one reference. The first
-// two are the numbers of tokens of the prediction and of the reference nearest
-// in length. The matches of n-gram orders 1 to 4 follow, and then their totals.
+// Returns the statistics of a sentence with at least one reference:
+// * The number of tokens of the prediction.
+// * The number of tokens of the reference nearest in length.
+// * For each n-gram order from 1 to 4, the number of matches.
+// * For each n-gram order from 1 to 4, the number of n-grams of the prediction.
+//
 // The statistics of a corpus are the sums over its sentences.
 std::array<double, kBleuStatistics> BleuStatistics(
     const std::string& prediction, absl::Span<const std::string> references,
@@ -41,7 +44,8 @@ double BleuOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kBleu = {"bleu", kBleuStatistics, &BleuOfSums};
 
-// Returns how a score was computed, in sacreBLEU's form, to be printed with it:
+// Returns a description of how a score was computed, in sacreBLEU's format, to
+// be printed with the score:
 // "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:regard-1".
 std::string BleuSignature(BleuTokenizer tokenizer, int references_each = 1);
 

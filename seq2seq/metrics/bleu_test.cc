@@ -69,7 +69,8 @@ TEST(CorpusBleuTest, IsMadeOfSumsOfCounts) {
 }
 
 TEST(BleuStatisticsTest, AreCountsOfASentence) {
-  // The reference contains two words of "a b c", one pair and no triple.
+  // The reference contains two words and one bigram of "a b c", but not its
+  // trigram.
   EXPECT_THAT(BleuStatistics("a b c", {"a b d e"}, BleuTokenizer::kNone),
               ElementsAre(3, 4, 2, 1, 0, 0, 3, 2, 1, 0));
   EXPECT_THAT(BleuStatistics("", {""}, BleuTokenizer::k13a),
@@ -85,8 +86,8 @@ TEST(BleuStatisticsTest, OfACorpusAreTheSums) {
   EXPECT_NEAR(metric.Value(), 44.65522153433695, kTolerance);
 }
 
-// Three of six words, two of five pairs and one of four triples match, but no
-// 4-gram. The reference has eight words.
+// Three of six words, two of five bigrams and one of four trigrams match, but
+// no 4-gram does. The reference has eight words.
 TEST(CorpusBleuTest, SmoothsAsSacreBleu) {
   EXPECT_NEAR(SentenceBleu("k l m x y z", "k l m n o p q r"), 21.64910073203448,
               kTolerance);

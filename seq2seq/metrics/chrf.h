@@ -15,10 +15,13 @@
 
 namespace regard {
 
-// Returns three counts for each order of characters, then for each order of
-// words: the numbers of n-grams of the prediction, of the reference that scores
-// best, and of n-grams in both. The statistics of a corpus are the sums over
-// its sentences.
+// Returns the statistics of a sentence: three counts for each order of
+// character n-grams, then for each order of word n-grams. The three counts are:
+// * The number of n-grams in the prediction.
+// * The number of n-grams in the reference that scores best.
+// * The number of n-grams in both.
+//
+// The statistics of a corpus are the sums over its sentences.
 //
 // N-grams of 1 to `word_order` words are counted after punctuation is split
 // off. `word_order` 0 gives chrF, and 2 gives chrF++.

@@ -63,8 +63,8 @@ TEST(ChrfSignatureTest, SaysHowTheScoreWasComputed) {
 }
 
 TEST(ChrfStatisticsTest, AreNgramsOfBothSidesAndSharedOnes) {
-  // The prediction has two characters and one pair. The reference has three
-  // characters and two pairs. They share two characters and one pair.
+  // The prediction has two characters and one bigram. The reference has three
+  // characters and two bigrams. Two characters and one bigram are in both.
   const std::vector<double> statistics = ChrfStatistics("a b", {"abc"});
   EXPECT_EQ(static_cast<int>(statistics.size()), kChrf.width);
   EXPECT_EQ(std::vector<double>(statistics.begin(), statistics.begin() + 9),

@@ -23,7 +23,8 @@ constexpr double kSigma = 6;
 struct Weights {
   std::array<std::map<std::string, double>, kOrders> ngrams;
   std::array<double, kOrders> norms = {};
-  double pairs = 0;  // number of bigrams, used as length by pycocoevalcap
+  // The number of bigrams, which pycocoevalcap uses as the length.
+  double pairs = 0;
 };
 
 class Documents {

@@ -118,8 +118,8 @@ class BandedDistance {
 };
 
 struct EditAlignment {
-  // For each reference word, its position in the sentence. -1 before the first
-  // word.
+  // For each reference word, the position of the sentence word aligned with it.
+  // -1 before the first word.
   std::vector<int64_t> sentence_of_reference;
   std::vector<bool> reference_errors;
   std::vector<bool> sentence_errors;
@@ -209,8 +209,9 @@ class ShiftSearch {
 
   bool exhausted() const { return tried_ >= kMaxShiftCandidates; }
 
-  // Moves the `length` words at `i`, which match the reference at `j`, next to
-  // the words aligned with the reference words before `j`.
+  // Tries to move the `length` words at `i`, which match the reference at `j`.
+  // The targets follow the words aligned with the reference words from j - 1 to
+  // j + length - 1.
   void TryPhrase(const Words& sentence, int64_t cost,
                  const EditAlignment& alignment, int64_t i, int64_t j,
                  int64_t length) {

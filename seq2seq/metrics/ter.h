@@ -25,7 +25,7 @@ std::array<double, 2> TerStatistics(const std::string& prediction,
                                     absl::Span<const std::string> references);
 
 // Returns the rate in percent from summed statistics. Above 100 if there are
-// more edits than words of the reference.
+// more edits than reference words.
 double TerOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kTer = {"ter", 2, &TerOfSums};

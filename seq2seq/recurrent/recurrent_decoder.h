@@ -61,7 +61,7 @@ RecurrentOptions RecurrentStack(const Config& config) {
 // the context, readout, attention weights or predicted word of the previous
 // step. Such configs have input_feeding, scheduled_sampling, an attention with
 // `query` PREVIOUS_STATE, or a score that uses history. With any other config,
-// all ids take one pass of the recurrent layers and one attention.
+// the recurrent layers and the attention process all ids in one pass.
 //
 // The hook points of one pass are "decoder/layer[k]/state"
 // (nn/layers/recurrent.h) and the hook points of the attention in "decoder". If

@@ -12,7 +12,8 @@
 namespace regard {
 namespace {
 
-// Reading all ids at once must equal reading them one by one, at each position.
+// Reading all ids at once must give the same result at each position as reading
+// them one by one.
 TEST(GrowingDecoderTest, IdsAtOnceAreIdsOneAfterAnother) {
   const GrowingDecoder<double> decoder(12, 40, 3);
   ParameterStore<double> none;

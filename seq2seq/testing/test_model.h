@@ -24,7 +24,7 @@ namespace regard {
 // The configs of a recurrent model, as text.
 struct Configs {
   const char* encoder;
-  const char* attention;  // null if there is none
+  const char* attention;  // null without attention
   const char* decoder;
 };
 
