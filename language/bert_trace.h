@@ -14,7 +14,7 @@ namespace regard {
 inline constexpr char kBertResiduals[] = "bert/layers[*]/*/residual";
 
 // Returns labels for the ids of one text, including [CLS] and [SEP]. The labels
-// name no outputs.
+// do not include names of outputs.
 inline TraceLabels BertLabels(const WordPiece& pieces,
                               absl::Span<const int32_t> ids) {
   TraceLabels labels = {.sequences = {{.name = "text"}}, .sites = {{"*"}}};

@@ -1,4 +1,5 @@
-// Correlation metrics: Pearson's and, through ranks, Spearman's.
+// Correlation metrics: Pearson's correlation, and Spearman's correlation, which
+// is Pearson's correlation of the ranks.
 #ifndef LANGUAGE_CORRELATION_H_
 #define LANGUAGE_CORRELATION_H_
 

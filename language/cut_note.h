@@ -1,4 +1,4 @@
-// Notes for users on texts that a BERT does not read to their end.
+// Notes for users on texts that a BERT does not read to the end.
 #ifndef LANGUAGE_CUT_NOTE_H_
 #define LANGUAGE_CUT_NOTE_H_
 

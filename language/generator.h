@@ -39,7 +39,7 @@ using OnGenerated = std::function<bool(size_t prompt, int32_t id)>;
 // half block is read again, and generation continues from there. A prompt
 // longer than a block is cut to its last half block.
 //
-// Successive prompts are computed together, also if their lengths differ. A
+// Successive prompts are computed together, even if their lengths differ. A
 // continuation depends only on the prompt and the options and is bit-identical
 // in any batch. Random numbers are a function of the seed, the prompt's ids and
 // the position. `forward` must have no gradients. This function begins steps of

@@ -388,8 +388,8 @@ TEST_F(GeneratorTest, AWarmStepOfASearchAllocatesNothing) {
   }
 }
 
-// The text must equal the text without stop strings, up to the end of the first
-// stop string.
+// Up to the end of the first stop string, the text must equal the text that is
+// generated without stop strings.
 TEST_F(GeneratorTest, TextsStopWithTheFirstStopString) {
   LanguageModel model = Make("block: 12");
   Spread(model);

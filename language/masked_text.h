@@ -55,8 +55,9 @@ class MaskedText {
 
   int64_t size() const { return static_cast<int64_t>(examples_.size()); }
   // Returns how many tokens of an example are predicted: `share` of the known
-  // tokens, rounded, and at least one if there are any. With whole_words, this
-  // number is a maximum, and words that would exceed it are skipped.
+  // tokens, rounded, and at least one if the example has known tokens. With
+  // whole_words, this number is a maximum, and words that would exceed it are
+  // skipped.
   int64_t Predicted(int64_t example) const;
   // Returns the number of tokens, [CLS] and [SEP] included.
   int64_t Length(int64_t example) const;
@@ -76,7 +77,8 @@ class MaskedText {
  private:
   int64_t Known(const TextPair& example) const;
   int64_t PredictedOf(int64_t known, double share) const;
-  // Masks a row in place. Returns the number of positions that it appended.
+  // Masks a row in place. Returns the number of positions that it wrote to
+  // `positions`.
   int64_t MaskRow(int64_t example, const Masking& masking, int64_t row_begin,
                   absl::Span<int32_t> row, Arena& arena, int32_t* positions,
                   int32_t* targets) const;

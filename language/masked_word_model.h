@@ -105,7 +105,7 @@ class MaskedWordModel : public BertModel {
   const BertConfig& bert_config() const override { return config_; }
   const WordPiece& pieces() const override { return pieces_; }
   int64_t longest() const override;
-  // Returns whether a token of dev may be masked.
+  // Returns whether any token of dev may be masked.
   bool predicts_on_dev() const {
     for (int64_t i = 0; i < dev_.size(); ++i) {
       if (dev_.Predicted(i) > 0) return true;
@@ -115,7 +115,7 @@ class MaskedWordModel : public BertModel {
   bool has_dev() const { return dev_.size() > 0; }
   const MaskedText& dev() const { return dev_; }
   const MaskedText& test() const { return test_; }
-  // Returns dev, or the training text if there is no dev.
+  // Returns dev, or the training text if there is no dev split.
   const MaskedText& shown() const { return has_dev() ? dev_ : train_; }
   static MaskedText::Masking EvaluationMasking();
   const EncodedText& train_ids() const { return train_ids_; }

@@ -64,8 +64,9 @@ TEST(MaskedWordModelTest, UnigramIsOfTheKnownWordsOfTraining) {
   const auto model = ModelOf(ConfigOf("block: 16 min_frequency: 2"));
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), nullptr);
-  // The training text has 24 each of a, b and c, and 13 of d. unigram_loss
-  // depends on which words are drawn, so only bounds are tested.
+  // In the training text, a, b and c occur 24 times each, and d occurs 13
+  // times. unigram_loss depends on which words are drawn, so only bounds are
+  // tested.
   const double unigram =
       MetricsOf(model->Evaluate(forward, Split::kDev)).at("unigram_loss");
   EXPECT_GE(unigram, -std::log(24.0 / 85) - 1e-12);

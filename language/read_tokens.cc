@@ -17,7 +17,7 @@ namespace regard {
 namespace {
 
 // Returns problems by field. `begin` and `end` must be tokens of the tokenizer.
-// Unless examples are lines, the tokenizer may lack a default value.
+// Unless examples are lines, a default value need not be a token.
 std::map<std::string, std::string> MissingTokens(
     const BytePairs& pairs, absl::string_view folder,
     const LanguageModelConfig& config) {

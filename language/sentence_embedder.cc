@@ -17,7 +17,7 @@ namespace {
 
 // The maximum number of ids of a batch, unless one text is longer. The
 // activations of this many ids stay in the cache. Batches are smaller, down to
-// kMinIds ids, if every thread then gets a batch. Matrix products of fewer
+// kMinIds ids, if every thread then gets a batch. Matrix products with fewer
 // rows are slow.
 constexpr int64_t kMaxIds = 512;
 constexpr int64_t kMinIds = 128;

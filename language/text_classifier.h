@@ -101,7 +101,8 @@ class TextClassifier : public BertModel {
     int32_t label;
   };
 
-  // Returns why the text cannot be encoded. Empty if it can be encoded.
+  // Returns the reason why the text cannot be encoded. Empty if it can be
+  // encoded.
   std::string ReasonToReject(const LabelledText& text) const;
   // Returns the typed text or the example of `request`. The label of a typed
   // text is -1.

@@ -53,7 +53,7 @@ class SentenceEmbeddingModel : public BertModel {
   int64_t num_examples() const override {
     return static_cast<int64_t>(train_.size());
   }
-  // Returns the length of the longer text, because both are in one batch.
+  // Returns the length of the longer text, because both texts are in one batch.
   SequenceLengths Lengths(int64_t example) const override;
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,

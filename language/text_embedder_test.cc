@@ -209,8 +209,8 @@ TEST_F(SentenceEmbeddingModelTest, AnswersWithVectorsAndSimilarities) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("less than 4")));
 }
 
-// Answers must equal the embeddings of SentenceEmbedder, or the cosine of two
-// such embeddings.
+// Predictions must equal the embeddings of SentenceEmbedder, or the cosine of
+// two such embeddings.
 TEST_F(SentenceEmbeddingModelTest, AnswersAsItPoolsAndNormalizes) {
   for (const char* more : {"pooling: CLS normalize: false",
                            "pooling: MAX normalize: false", "pooling: MAX"}) {

@@ -116,7 +116,7 @@ int64_t TrainableLanguageModel::num_examples() const {
   if (model_.vocabulary().lines()) {
     return static_cast<int64_t>(train_lines_.size());
   }
-  // The last id is only predicted.
+  // The last id is predicted, but not read.
   const auto last =
       static_cast<int64_t>(train_.ids.size()) - 1 - model_.block();
   return last < 0 ? 0 : last / stride_ + 1;

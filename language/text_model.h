@@ -22,15 +22,14 @@
 
 namespace regard {
 
-// Returns the vocabulary that `text` contains, which must be valid. If `text`
-// contains none, makes a vocabulary from the characters of all splits or from
-// the words of the training text. For BYTE_PAIRS, `text` must contain a
-// vocabulary.
+// Returns the vocabulary that `text` contains, which must be valid. Without
+// one, makes a vocabulary from the characters of all splits or from the words
+// of the training text. For BYTE_PAIRS, `text` must contain a vocabulary.
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 
-// Part of a text: ids[first .. first + length) are read, and each predicts the
-// id after it. The first `skipped` predictions are ignored.
+// Part of a text: the model reads ids[first .. first + length), and predicts
+// the id after each of them. The first `skipped` predictions are ignored.
 struct TextWindow {
   int64_t first;
   int64_t length;
@@ -45,8 +44,8 @@ DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
 // A language model with its training, evaluation and tracing.
 //
 // With BLOCKS, example i begins at id i * stride. The last example is the last
-// one that has `block` ids and one more to predict. With LINES, example i is
-// line i.
+// one with `block` ids to read and one more to predict. With LINES, example i
+// is line i.
 //
 // The trainer draws examples in a random order, which is a function of (seed,
 // epoch). With stride 1, the blocks of an epoch have the distribution of
@@ -58,8 +57,8 @@ class TrainableLanguageModel : public Model<float> {
                          const AttentionRegistry& scorers,
                          const TextSplits& text, const ModelOptions& options);
 
-  // Returns why the text does not fit the config's block. Empty if the text
-  // fits. If it does not fit, no other function may be called.
+  // Returns the reason why the text does not fit the config's block. Empty if
+  // the text fits. If it does not fit, no other function may be called.
   std::string Problem() const;
 
   ParameterStore<float>& parameters() override { return model_.parameters(); }
@@ -74,8 +73,8 @@ class TrainableLanguageModel : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // Computes loss, perplexity and token_accuracy on all of dev and test, except
-  // the first id of BLOCKS, which nothing predicts. Also computes
+  // Computes loss, perplexity and token_accuracy on all of dev and test. With
+  // BLOCKS, the first id of a split is not predicted. Also computes
   // prefix_matching if the config enables it. Computes bits_per_character if
   // the units are not words and at least one character begins in a predicted
   // id. The <eos> of a line counts as its newline.
@@ -96,7 +95,8 @@ class TrainableLanguageModel : public Model<float> {
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const PredictionRequest& request,
                                       const TraceOptions& options) const;
-  // Traces ids, each of which predicts the next. The last one predicts `last`.
+  // Traces a pass over `ids`. The target of each id is the next id, and the
+  // target of the last id is `last`.
   Traced<float> TraceIds(std::vector<int32_t> ids, int32_t last) const;
 
   const LanguageModelConfig& config() const { return config_; }

@@ -61,7 +61,8 @@ class PairMaker {
     return {segments_[range.begin].begin, segments_[range.end - 1].end};
   }
 
-  // Returns how many segments of the chunk are used up.
+  // Adds the pair of a chunk, if possible. Returns the number of segments of
+  // the chunk that the pair uses up.
   size_t AddPair(size_t document, Range chunk, std::vector<TextPair>* pairs) {
     const bool has_rest = chunk.size() > 1;
     const size_t cut =
@@ -79,8 +80,9 @@ class PairMaker {
     return (pair.apart ? cut : chunk.end) - chunk.begin;
   }
 
-  // Returns `length` or more tokens that do not follow the chunk, or all such
-  // tokens if there are fewer. `nullopt` if there are none.
+  // Returns lines that do not follow the chunk: from a random line on, as many
+  // as have `length` tokens, or all lines until the end of the document.
+  // `nullopt` if there are no such lines.
   std::optional<TextPiece> Other(size_t document, Range chunk, int64_t length) {
     Range from = documents_[document];
     size_t start;

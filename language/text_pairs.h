@@ -27,25 +27,25 @@ struct TextPair {
 // The names of classes 0 and 1 of next-sentence prediction.
 inline constexpr const char* kPairClasses[] = {"follows", "does not follow"};
 
-// Makes the pairs of a text. Line i consists of tokens lines[i] ..
-// lines[i + 1] - 1, and document i of lines documents[i] ..
-// documents[i + 1] - 1. No line or document may be empty. Both lists have one
-// element more than there are lines or documents. `tokens` must be at least 2.
+// Makes the pairs of a text. Line i consists of tokens lines[i] .. lines[i + 1]
+// - 1. Document i consists of lines documents[i] .. documents[i + 1] - 1. No
+// line or document may be empty. Each list has one more element than there are
+// lines or documents. `tokens` must be at least 2.
 //
 // Lines of a document form a chunk when they have at least `tokens` tokens, or
 // when the document ends. A chunk is cut at the end of a random line. The part
 // before the cut is `first`, and the rest is `second`.
 //
-// With probability 1/2, `second` instead consists of the same number of tokens
-// from another document, starting at a random line. The rest then begins the
-// next chunk. A chunk of only one line has no rest, so `second` always comes
-// from another document. A pair longer than `tokens` loses tokens at random
-// ends of its longer part.
+// With probability 1/2, `second` instead begins at a random line of another
+// document. It has as many lines of this document as the pair needs to reach
+// `tokens` tokens. The rest then begins the next chunk. A chunk of only one
+// line has no rest, so `second` always comes from another document. A pair
+// longer than `tokens` loses tokens at random ends of its longer part.
 //
 // Lines of more than `tokens` / 2 tokens count as several lines. Unlike BERT's
-// program, this function shortens no pairs on purpose. If the text is a single
-// document, `second` may be any lines outside of the chunk. If there are none,
-// no pair is made.
+// program, this function does not make some pairs shorter on purpose. If the
+// text is a single document, `second` may be any lines outside of the chunk. If
+// there are no such lines, no pair is made.
 std::vector<TextPair> MakeTextPairs(absl::Span<const int64_t> lines,
                                     absl::Span<const int64_t> documents,
                                     int64_t tokens, uint64_t seed);

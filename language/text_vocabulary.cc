@@ -23,7 +23,7 @@ constexpr absl::string_view kEndToken = "<eos>";
 constexpr absl::string_view kNewline = "\n";
 
 // Calls visit(line, ended) for each line. `line` excludes the newline, and
-// `ended` is whether the line has one.
+// `ended` is true if the line has a newline.
 void ForEachLine(absl::string_view text,
                  absl::FunctionRef<void(absl::string_view, bool)> visit) {
   while (!text.empty()) {

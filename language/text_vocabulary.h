@@ -101,9 +101,9 @@ class TextVocabulary : private TokenList {
   // Returns the ids as text on one line, with arrows for newlines.
   std::string OneLine(absl::Span<const int32_t> ids) const;
 
-  // Returns the bytes that `id` adds to a text whose last id is `before`, or -1
-  // if there is none. Words are separated by spaces. <bos> and <eos> add
-  // nothing.
+  // Returns the bytes that `id` adds to a text. `before` is the id before it,
+  // or -1 at the beginning of the text. Words are separated by spaces. <bos>
+  // and <eos> add nothing.
   std::string Piece(int32_t before, int32_t id) const;
 
  private:
@@ -125,12 +125,12 @@ class TextVocabulary : private TokenList {
   std::optional<BytePairs> pairs_;
 };
 
-// The text of ids that arrive one by one. A character of several ids appears
-// when it is complete. Invalid bytes become U+FFFD.
+// The text of ids that arrive one by one. A character that consists of several
+// ids appears when it is complete. Invalid bytes become U+FFFD.
 //
 // The text stops before the first complete stop string. If several stop strings
 // end with the same byte, the longest one counts. Bytes that may begin a stop
-// string appear only when it is certain that they do not.
+// string appear once it is certain that they do not begin one.
 class TextStream {
  public:
   // `before` is the id before the first one, or -1 if there is none.

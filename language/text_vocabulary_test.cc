@@ -331,7 +331,7 @@ TEST(TextStreamTest, StopsAtWhatIsCompleteFirst) {
   bool stopped = false;
   EXPECT_THAT(Streamed("abcd", {"abcd", "bc"}, &stopped),
               ElementsAre("", "", "a", "", ""));
-  // The longest of several stop strings that end together matches.
+  // If several stop strings end at the same byte, the longest one must match.
   EXPECT_THAT(Streamed("abcd", {"c", "abc", "bc"}, &stopped),
               ElementsAre("", "", "", "", ""));
   EXPECT_TRUE(stopped);

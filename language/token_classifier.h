@@ -55,8 +55,8 @@ class TokenClassifier : public Model<float> {
                                      Split split) const override;
 
   // Predicts labels. A typed text consists of tokens as numbers, and its last
-  // label is predicted. Examples are from test, or from dev if there is no
-  // test set. All of their labels are predicted.
+  // label is predicted. Examples are from test, or from dev if there is no test
+  // set. All labels of an example are predicted.
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
                                      const PredictOptions& options) const;
