@@ -80,13 +80,14 @@ class CaptionModel : public Model<float> {
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request) const;
 
-  // Writes sentences about the input of Predict(), best first. `search` must
-  // have passed ValidateSearch(). Its limits count tokens after the prompt.
+  // Writes sentences about an image, best first. Accepts the inputs of
+  // Predict(). `search` must have passed ValidateSearch(). Its limits count
+  // tokens after the prompt.
   struct Described {
     std::string text;          // including the prompt
     std::vector<int32_t> ids;  // without the prompt
     double score;
-    bool at_limit = false;  // whether it was cut at the limit of the search
+    bool at_limit = false;  // whether the search cut it at its limit
   };
   absl::StatusOr<std::vector<Described>> Describe(
       Forward<float>& forward, const PredictionRequest& request,
@@ -114,8 +115,8 @@ class CaptionModel : public Model<float> {
                                     const CaptionSet& set, int64_t image,
                                     absl::Span<const int32_t> ids) const;
 
-  // Returns the sum of `tokens`, the attention weights of an image's tokens,
-  // over the patches of each quadrant.
+  // Returns, for each quadrant, the sum of the attention weights of its
+  // patches. `tokens` contains the weights of all tokens of an image.
   std::vector<double> OnQuadrants(absl::Span<const float> tokens) const;
 
   // Returns the pointing_mass that uniform attention has on the words of `set`.

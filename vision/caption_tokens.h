@@ -64,7 +64,8 @@ class CaptionTokens {
   std::vector<std::string> Decode(
       absl::Span<const int32_t> ids,
       absl::Span<const std::string> prompt = {}) const;
-  // Returns words as Decode() writes them, unknown ones included.
+  // Returns words, unknown words included, in the spelling that Decode()
+  // writes.
   std::vector<std::string> Spelled(absl::Span<const std::string> words) const;
 
  private:

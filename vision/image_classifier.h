@@ -72,7 +72,7 @@ class ImageClassifier : public Model<float> {
   const ClassNames& names() const { return names_; }
 
  private:
-  // Returns a set with only the input image. An example has its label.
+  // Returns a set with only the input image and, for an example, its label.
   absl::StatusOr<ImageSet> Read(const PredictionRequest& request) const;
   // Returns the input of the head, [images, width].
   Var<float> Readout(Forward<float>& forward, const ImageSet& set,

@@ -53,7 +53,7 @@ class VisionTransformer {
   // Maps outputs [batch, tokens, width] to [batch, width].
   Var<T> Pool(Var<T> tokens) const;
 
-  // Returns the outputs from the residual stream of the last layer.
+  // Computes the outputs from the residual stream of the last layer.
   Var<T> Finish(Forward<T>& forward, Var<T> residual) const {
     return stack_.Finish(forward, residual);
   }

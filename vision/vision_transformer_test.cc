@@ -103,7 +103,8 @@ TEST(VisionTransformerTest, TokensAreTheClassTokenAndThePatches) {
   EXPECT_EQ(pooled.data()[6], y.data()[7 * 6]);
 }
 
-// An example gives bit-identical results alone and in a batch.
+// The results of an example must be bit-identical with and without other
+// examples in its batch.
 TEST(VisionTransformerTest, ExamplesDoNotMeet) {
   LayerRun<float> run;
   const VisionTransformer<float> model(ConfigOf("patch: 2"), {1, 4, 4},
