@@ -27,10 +27,10 @@ struct TextPair {
 // The names of classes 0 and 1 of next-sentence prediction.
 inline constexpr const char* kPairClasses[] = {"follows", "does not follow"};
 
-// Makes the pairs of a text. Line i consists of tokens lines[i] .. lines[i + 1]
-// - 1. Document i consists of lines documents[i] .. documents[i + 1] - 1. No
-// line or document may be empty. Each list has one more element than there are
-// lines or documents. `tokens` must be at least 2.
+// Makes the pairs of a text. Line i consists of tokens lines[i] ..
+// lines[i + 1] - 1. Document i consists of lines documents[i] ..
+// documents[i + 1] - 1. No line or document may be empty. Each list has one
+// more element than there are lines or documents. `tokens` must be at least 2.
 //
 // Lines of a document form a chunk when they have at least `tokens` tokens, or
 // when the document ends. A chunk is cut at the end of a random line. The part

@@ -56,7 +56,7 @@ void ExpectNear(double got, double wanted, size_t i) {
   EXPECT_NEAR(got, wanted, 1e-5 * std::max(1.0, std::abs(wanted))) << i;
 }
 
-// Returns twenty pairs, of which some are cut.
+// Returns twenty pairs, some of which are cut.
 LabelledSplits Pairs() {
   LabelledTextConfig config;
   config.set_dev_fraction(0);
@@ -219,7 +219,7 @@ TEST_F(BertClassifierTest, IsARunOfItsClasses) {
   EXPECT_THAT(run->config, HasSubstr("text_classifier {"));
   EXPECT_THAT(run->config, HasSubstr("pooling: POOLER"));
   EXPECT_EQ(run->files.at("labels.txt"), "entails\ncontradicts\nunrelated\n");
-  // A classifier of other classes keeps its own head.
+  // A classifier with other classes keeps its own head.
   const auto other = ModelOf(ConfigOf(folder_), folder_);
   std::vector<std::string> kept;
   ASSERT_THAT(run->load_for_task("a\nb\nc\n", other->parameters(), &kept),

@@ -57,8 +57,9 @@ constexpr absl::string_view kBertTokenizers[] = {
     "BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
     "MobileBertTokenizer"};
 
-// Returns whether transformers uses tokenizer.json completely. Its BERT classes
-// use only the tokens, and read other settings from tokenizer_config.json.
+// Returns whether transformers uses tokenizer.json completely. The BERT
+// tokenizers of transformers use only its tokens, and read other settings from
+// tokenizer_config.json.
 bool IsGeneric(const JsonObject& config) {
   if (!config.Has(kTokenizerClass)) return false;
   const std::string text = config.Text(kTokenizerClass);
@@ -233,8 +234,8 @@ absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
                           ReadIfThere(JoinPath(folder, kTokenizerConfig)));
   REGARD_ASSIGN_OR_RETURN(JsonFile tokenizer,
                           ReadIfThere(JoinPath(folder, kTokenizer)));
-  // The class in config.json applies if tokenizer_config.json has none. Other
-  // problems of config.json are reported when it is read as a model.
+  // The class in config.json applies if tokenizer_config.json does not name
+  // one. Other problems of config.json are reported when it is read as a model.
   absl::StatusOr<JsonFile> model = ReadIfThere(ConfigIn(folder));
   JsonFile& named =
       config.root().Has(kTokenizerClass) || !model.ok() ? config : *model;
@@ -315,7 +316,7 @@ struct PoolingName {
   TextEmbedderConfig::Pooling pooling;
 };
 
-// The default is first.
+// The first entry is the default.
 constexpr PoolingName kPoolings[] = {
     {"mean", "pooling_mode_mean_tokens", TextEmbedderConfig::MEAN},
     {"cls", "pooling_mode_cls_token", TextEmbedderConfig::CLS},
@@ -392,8 +393,8 @@ absl::StatusOr<bool> ReadModules(const std::string& folder) {
   bool normalize = false;
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(ReadFile(path)));
-  // The file is a list. It is parsed as a field of an object. The added text
-  // puts this object's beginning on the line before the file.
+  // The file is a list, and is parsed as a field of an object. The object
+  // begins on line 0, so that the lines of the file keep their numbers.
   REGARD_ASSIGN_OR_RETURN(
       JsonFile file, JsonFile::Parse(absl::StrCat("{\"modules\":\n", text, "}"),
                                      path, /*line=*/0));

@@ -261,7 +261,8 @@ TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
                     "F/tokenizer_config.json:1:44: error: "
                     "tokenizer_class must be one of BertTokenizer")));
   }
-  // The class in config.json applies if tokenizer_config.json has none.
+  // The class in config.json applies if tokenizer_config.json does not name
+  // one.
   EXPECT_EQ(Error(kTokenizerConfig, "{}"), "");
   EXPECT_THAT(Error("config.json", class_of("BertJapaneseTokenizer")),
               HasSubstr("F/config.json:1:44: error: tokenizer_class must"));

@@ -55,8 +55,8 @@ std::string TextOf(const std::string& path) {
   return ReadFile(path, 1 << 20).value();
 }
 
-// Returns the model of a run of the folder. `longest` 0 means the folder's
-// limit.
+// Returns the model that a run creates from the folder. `longest` 0 means the
+// folder's limit.
 absl::StatusOr<std::unique_ptr<SentenceEmbeddingModel>> ReadModel(
     const std::string& path, int64_t longest = 0) {
   REGARD_ASSIGN_OR_RETURN(const BertFolder folder,

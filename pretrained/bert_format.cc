@@ -192,8 +192,8 @@ std::string BertConfigText(const BertDescription& description) {
 
 namespace {
 
-// Adds the output of masked words. The tensors have `vocabulary` rows. The
-// model may have fewer rows.
+// Adds the output layer for masked words. The tensors have `vocabulary` rows.
+// The model may have fewer rows.
 void AddWords(int64_t vocabulary, WeightTable* table) {
   const std::string cls = "cls.predictions.";
   const WeightName lines[] = {

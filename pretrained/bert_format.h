@@ -50,10 +50,10 @@ struct BertDescription {
   int64_t padding = -1;
 };
 
-// Reads a config.json. Errors list all problems, one line "PATH:LINE:COLUMN:
-// error: .." each: invalid JSON, sizes that are missing or out of range, and
-// features that Bert does not support. Without `words`, the pretraining heads
-// for words and next sentences are ignored.
+// Reads a config.json. Errors list all problems, each on a line
+// "PATH:LINE:COLUMN: error: ..": invalid JSON, sizes that are missing or out of
+// range, and features that Bert does not support. Without `words`, the
+// pretraining heads for words and next sentences are ignored.
 absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path,
                                                bool words = true);
 // Parses the text of a config.json. Messages name `path`.
@@ -85,8 +85,8 @@ struct TokenizerDescription {
 // Returns an error for each of these:
 // * A "tokenizer_class" in these files or in config.json that is not a BERT
 //   tokenizer, unless a tokenizer.json specifies the same behaviour.
-// * Added tokens, also in added_tokens.json, other than the special tokens of
-//   `options`.
+// * Added tokens, in these files or in added_tokens.json, that are not special
+//   tokens of `options`.
 // * Features that WordPiece does not support.
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder);

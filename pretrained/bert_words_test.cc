@@ -60,7 +60,7 @@ std::vector<std::string> LinesOf(const std::string& name) {
   return lines;
 }
 
-// Returns the model of a run of the folder, without text.
+// Returns the model that a run creates from the folder, without text.
 std::unique_ptr<MaskedWordModel> ModelOf(const BertFolder& folder,
                                          bool next_sentence) {
   BertConfig config = folder.description.config;
@@ -284,8 +284,8 @@ TEST(BertWordsTest, OfAModelWithoutWordsItsOutputIsNotCompared) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("norm_order")));
 }
 
-// If a config names several architectures, the one with the largest head
-// counts, and unknown architectures are ignored.
+// If a config names several architectures, the architecture with the largest
+// head must be chosen. Unknown architectures must be ignored.
 TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
   constexpr char kConfig[] = R"({"vocab_size": 8, "hidden_size": 4,
       "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4,
@@ -315,7 +315,8 @@ TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
   EXPECT_THAT(run->config, HasSubstr("pooling: POOLER"));
 }
 
-// A folder with modules.json is an embedder, whatever model it came from.
+// A folder with modules.json must be read as a sentence embedding model,
+// whatever model it came from.
 TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =
@@ -339,7 +340,7 @@ TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
               HasSubstr("model { text_embedder {"));
 }
 
-// A model of masked words does not support this tokenizer.
+// A model that predicts masked words does not support this tokenizer.
 TEST(BertWordsTest, WithAnotherTokeniserItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =

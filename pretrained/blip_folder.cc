@@ -78,7 +78,7 @@ TransformerConfig ImageEncoderPart(TransformerConfig config) {
 }
 
 // Returns `config` with cross-attention in place of self-attention. The score
-// of cross-attention is the scaled dot.
+// of cross-attention is scaled_dot.
 TransformerConfig CrossAttentionPart(TransformerConfig config) {
   *config.mutable_attention() =
       LayerConfig(AttentionRegistry(), config, 0).cross_attention();

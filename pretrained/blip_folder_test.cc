@@ -51,7 +51,7 @@ std::string TextOf(const std::string& path) {
   return ReadFile(path, 1 << 20).value();
 }
 
-// Returns the model of a run of the folder.
+// Returns the model that a run creates from the folder.
 std::unique_ptr<CaptionModel> ModelOf(const BlipFolder& folder) {
   CaptionSplits data;
   data.vocabulary = folder.tokenizer.pieces->ToText();

@@ -47,7 +47,7 @@ double RateOf(const JsonObject& json, const char* key) {
 }
 
 // Reads the fields that the image encoder and the text decoder have in common.
-// The defaults are the defaults of transformers.
+// Absent fields have the defaults of transformers.
 void ReadTransformer(const JsonObject& json, int heads, double epsilon,
                      TransformerConfig* config) {
   config->set_width(SizeOf(json, "hidden_size", 768));

@@ -23,9 +23,9 @@ struct BlipDescription {
 };
 
 // Reads a folder with config.json and an image processor. Errors list all
-// problems of a file, one line "PATH:LINE:COLUMN: error: .." each. Problems are
-// invalid JSON, sizes out of range, ids that `tokenizer` lacks, and features
-// that Captioner does not support.
+// problems of a file, each on a line "PATH:LINE:COLUMN: error: ..". Problems
+// are invalid JSON, sizes out of range, ids that `tokenizer` lacks, and
+// features that Captioner does not support.
 absl::StatusOr<BlipDescription> ReadBlipConfig(const std::string& folder,
                                                const WordPieceFiles& tokenizer);
 

@@ -16,8 +16,8 @@ class JsonObject;
 // The maximum number of classes that a file may declare without names.
 inline constexpr int64_t kMaxClasses = int64_t{1} << 20;
 
-// Reads an object of names by id, or an array of names. `otherwise` is the
-// default. Invalid values are problems of the file.
+// Reads an object that maps ids to names, or an array of names. `otherwise` is
+// the default. Invalid values are problems of the file.
 std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
                                      std::vector<std::string> otherwise);
 

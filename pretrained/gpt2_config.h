@@ -25,7 +25,7 @@ struct Gpt2Description {
 };
 
 // Parses the text of a config.json. Errors name `path` and list all problems,
-// one line "PATH:LINE:COLUMN: error: .." each: invalid JSON, sizes that are
+// each on a line "PATH:LINE:COLUMN: error: ..": invalid JSON, sizes that are
 // missing or out of range, and features that Regard does not support.
 absl::StatusOr<Gpt2Description> ReadGpt2Config(absl::string_view text,
                                                const std::string& path);

@@ -15,14 +15,15 @@ namespace regard {
 class ImageFormat;
 class JsonObject;
 
-// Returns whether the folder has preprocessor_config.json, or
-// processor_config.json as of transformers 5.
+// Returns whether the folder has preprocessor_config.json or, as written by
+// transformers 5, processor_config.json.
 bool HasImageProcessor(const std::string& folder);
 
 // Reads the image format. `otherwise` has the size and colours of the model's
 // images, and the default values of the other fields. Error messages are meant
-// for users and list all problems, one line "PATH:LINE:COLUMN: error: .." each:
-// sizes that differ from `otherwise`, and unsupported features.
+// for users and list all problems, each on a line
+// "PATH:LINE:COLUMN: error: ..". Problems are sizes that differ from
+// `otherwise`, and unsupported features.
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
                                                const ImageFormat& otherwise);
 

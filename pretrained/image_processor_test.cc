@@ -24,7 +24,7 @@ class ImageProcessorTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
   }
 
-  // Returns the format of a model that reads squares of eight pixels.
+  // Returns the format of a model that reads images of 8 x 8 pixels.
   static ImageFormat Square() {
     ImageFormat format;
     format.set_height(8);

@@ -60,8 +60,8 @@ std::string Wrapped(absl::string_view path, absl::string_view inner) {
   return absl::StrCat(names.first, " { ", names.second, " {\n", inner, "} }\n");
 }
 
-// Returns the BERT of a text classifier or of a model of masked words. The
-// config of such a BERT also describes the tokenizer.
+// Returns the BERT of a text classifier or of a model that predicts masked
+// words. The config of such a BERT also describes the tokenizer.
 absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   BertConfig config = folder.description.config;
   MaskedWordsConfig& tokens = *config.mutable_masked_words();
@@ -85,8 +85,8 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
                    wanted.ShortDebugString()));
 }
 
-// Returns the configs of the three models that can start from a BERT: masked
-// words, text classifier and sentence embeddings.
+// Returns the configs of the three models that can start from a BERT: for
+// masked words, for text classification, and for sentence embeddings.
 std::map<std::string, absl::StatusOr<std::string>> BertParts(
     const BertFolder& folder) {
   TextEmbedderConfig embedder;
@@ -137,8 +137,8 @@ BertHead HeadIn(BertHead head, const ParameterStore<float>& parameters) {
   return has("next_sentence.weight") ? head : BertHead::kWords;
 }
 
-// Reads a BERT. A classifier of other classes loads only the encoder, because a
-// head belongs to its classes.
+// Reads a BERT. A classifier with other classes loads only the encoder, because
+// the weights of a head belong to its classes.
 absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(BertFolder opened, OpenBertFolder(path, scorers));

@@ -1,5 +1,5 @@
 // Reads Hugging Face model folders of all supported architectures as runs, and
-// writes models as such folders. An architecture is a row of the table in
+// writes models as such folders. Each architecture has a row in the table of
 // pretrained_folder.cc. See docs/hugging_face.md.
 #ifndef PRETRAINED_PRETRAINED_FOLDER_H_
 #define PRETRAINED_PRETRAINED_FOLDER_H_
@@ -45,7 +45,7 @@ struct PretrainedFolder {
                              std::vector<std::string>* kept)>
       load_weights;
   // The name of the file that describes the model's task, such as its class
-  // names. It may be missing in `files`. Empty if models of this kind have no
+  // names. It may be missing from `files`. Empty if models of this kind have no
   // task file.
   std::string task_file = {};
   // Like load_weights, for a model with another task file, whose contents are

@@ -345,8 +345,8 @@ bool PretrainedWeights::Has(absl::string_view theirs) const {
 absl::Status PretrainedWeights::Check(
     const ParameterStore<float>& parameters) const {
   Plan plan(*this, parameters, /*kept=*/nullptr);
-  // If some tensors do not fit, reports numbers that are not finite in the
-  // others, too.
+  // If some tensors do not fit, also reports numbers in the other tensors that
+  // are not finite.
   if (!plan.fits()) REGARD_RETURN_IF_ERROR(plan.CheckNumbers());
   return plan.status();
 }

@@ -1,5 +1,5 @@
 // Loads the weights of a Hugging Face model folder into parameters, and writes
-// them, by one table of names per architecture.
+// them. Loading and writing use one table of names per architecture:
 //
 //   const WeightTable table = {
 //       .names = {{.ours = "embedding.weight", .theirs = "wte.weight"},
@@ -42,8 +42,8 @@ struct WeightName {
   std::string theirs;
   // Whether the tensor is [inputs, outputs] for a matrix [outputs, inputs].
   bool transposed = false;
-  // The parameter is part 0 .. parts - 1 of the tensor, divided along the
-  // outputs.
+  // The tensor consists of `parts` equal parts along the outputs. The parameter
+  // is the part with index `part`, from 0 to parts - 1.
   int part = 0;
   int parts = 1;
   // The number of rows of the tensor. The parameter has the first of these

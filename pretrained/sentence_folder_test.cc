@@ -38,7 +38,7 @@ AttentionRegistry Scorers() {
   return scorers;
 }
 
-// Returns the model of a run of the folder.
+// Returns the model that a run creates from the folder.
 std::unique_ptr<SentenceEmbeddingModel> ReadModel(const std::string& path) {
   const auto folder = OpenBertFolder(path, Scorers());
   EXPECT_THAT(folder, IsOk());

@@ -15,8 +15,8 @@ namespace {
 constexpr char kWhole[] = "model.safetensors";
 constexpr char kIndex[] = "model.safetensors.index.json";
 
-// Returns why a file that an index names must not be opened. Empty if the file
-// may be opened.
+// Returns the reason why a file that an index names must not be opened. Empty
+// if the file may be opened.
 std::string ProblemOf(const std::string& folder, const std::string& name) {
   const std::string shown =
       absl::StrCat("'", absl::Utf8SafeCHexEscape(name), "'");

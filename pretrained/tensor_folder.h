@@ -30,8 +30,8 @@ class TensorFolder {
   // index.
   const std::string& path() const { return path_; }
 
-  // The names of the tensors, sorted, and the index of the file that contains
-  // each.
+  // Maps the name of each tensor to the index of the file that contains it.
+  // Sorted by name.
   const std::map<std::string, size_t>& tensors() const { return tensors_; }
 
   // `name` must be in tensors().

@@ -25,7 +25,7 @@ int ReadSize(const JsonObject& json, const char* key,
 std::pair<int64_t, int64_t> ReadSides(const JsonObject& json, const char* key,
                                       std::pair<int64_t, int64_t> otherwise);
 
-// Reads "patch_size", the side of a square.
+// Reads "patch_size", the height and width of a patch in pixels.
 int ReadPatch(const JsonObject& json, int64_t otherwise);
 
 // Reads the number of channels, 1 or 3.

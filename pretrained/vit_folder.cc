@@ -58,7 +58,7 @@ bool HasHead(const PretrainedWeights& weights, VitNames names) {
   return weights.Has(head + "weight") || weights.Has(head + "bias");
 }
 
-// Returns the weight table of the head alone.
+// Returns a weight table that contains only the head.
 WeightTable HeadWeights(const VitDescription& description, VitNames names) {
   WeightTable table = VitWeights(description, names, /*head=*/true);
   for (auto line = table.names.begin(); line + 1 != table.names.end(); ++line) {

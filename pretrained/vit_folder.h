@@ -27,7 +27,7 @@ struct VitFolder {
   // PretrainedWeights::Load() for `kept`.
   absl::Status LoadWeights(ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
-  // Like LoadWeights(), for a classifier of other classes. If the folder has
+  // Like LoadWeights(), for a classifier with other classes. If the folder has
   // all of these classes, their rows of the head are copied. Otherwise, the
   // head keeps its values.
   absl::Status LoadForClasses(const std::vector<std::string>& classes,

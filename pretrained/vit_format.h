@@ -25,12 +25,12 @@ struct VitDescription {
   std::vector<std::string> classes;
 };
 
-// The errors of these functions list all problems, one line "PATH:LINE:COLUMN:
-// error: .." each. Problems are invalid JSON, sizes that are missing or out of
-// range, and features that ImageClassifier does not support.
+// The errors of these functions list all problems, each on a line
+// "PATH:LINE:COLUMN: error: ..". Problems are invalid JSON, sizes that are
+// missing or out of range, and features that ImageClassifier does not support.
 
 // Parses the text of a ViTForImageClassification's or ViTModel's config.json.
-// It determines only the size and the channels of the image format.
+// The file determines only the size and the channels of the image format.
 absl::StatusOr<VitDescription> ParseVitConfig(absl::string_view text,
                                               absl::string_view path);
 

@@ -1,4 +1,4 @@
-// Checks that a tokenizer belongs to a model.
+// Checks that the vocabulary sizes of a tokenizer and a model match.
 #ifndef PRETRAINED_VOCABULARY_SIZE_H_
 #define PRETRAINED_VOCABULARY_SIZE_H_
 

@@ -35,8 +35,8 @@ absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder);
 // tokenizer_config.json can describe the tokenizer.
 absl::Status CheckWordPieceFiles(const WordPieceFiles& tokenizer);
 
-// Writes both files of a tokenizer that passed CheckWordPieceFiles().
-// transformers can open them.
+// Writes vocab.txt and tokenizer_config.json for a tokenizer that passed
+// CheckWordPieceFiles(). transformers can open them.
 absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,
                                  const std::string& folder,
                                  FileOperations& files);
