@@ -80,9 +80,9 @@ class PairMaker {
     return (pair.apart ? cut : chunk.end) - chunk.begin;
   }
 
-  // Returns lines that do not follow the chunk: from a random line on, as many
-  // as have `length` tokens, or all lines until the end of the document.
-  // `nullopt` if there are no such lines.
+  // Returns successive lines that do not follow the chunk. They begin at a
+  // random line and have at least `length` tokens, unless the document ends
+  // earlier. `nullopt` if there are no such lines.
   std::optional<TextPiece> Other(size_t document, Range chunk, int64_t length) {
     Range from = documents_[document];
     size_t start;

@@ -37,10 +37,11 @@ inline constexpr const char* kPairClasses[] = {"follows", "does not follow"};
 // before the cut is `first`, and the rest is `second`.
 //
 // With probability 1/2, `second` instead begins at a random line of another
-// document. It has as many lines of this document as the pair needs to reach
-// `tokens` tokens. The rest then begins the next chunk. A chunk of only one
-// line has no rest, so `second` always comes from another document. A pair
-// longer than `tokens` loses tokens at random ends of its longer part.
+// document. It has as many lines as the pair needs to reach `tokens` tokens,
+// unless the document ends earlier. The rest then begins the next chunk. A
+// chunk of only one line has no rest, so `second` always comes from another
+// document. A pair longer than `tokens` loses tokens at random ends of its
+// longer part.
 //
 // Lines of more than `tokens` / 2 tokens count as several lines. Unlike BERT's
 // program, this function does not make some pairs shorter on purpose. If the

@@ -18,8 +18,8 @@ class LanguageModelConfig;
 struct Gpt2Description {
   TransformerConfig transformer;
   int64_t vocabulary = 0;
-  // The ids of tokens. `nullopt` if the id is absent or if no token has it
-  // (transformers warns).
+  // The ids of the special tokens. `nullopt` if an id is absent or has no
+  // token. transformers only warns of an id without a token.
   std::optional<int64_t> begin;
   std::optional<int64_t> end;
 };

@@ -26,7 +26,7 @@ struct SpecialIds {
   int32_t pad = ReservedIds::kPad;      // never generated; ignored in losses
 };
 
-// The special ids of a head that has none, such as a classifier.
+// The special ids of a head without special tokens, such as a classifier.
 inline constexpr SpecialIds kNoSpecialIds = {-1, -1, -1};
 
 template <typename T>

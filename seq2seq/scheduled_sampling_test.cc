@@ -258,8 +258,8 @@ TEST_P(ScheduledSamplingTest, IsOfTrainingAlone) {
   EXPECT_EQ(readouts(model), readouts(plain));
 }
 
-// Tests how often a word is replaced. The number exceeds the tolerance of 5
-// standard deviations with probability 6e-7.
+// Tests how often a word is replaced. The tolerance of 5 standard deviations is
+// exceeded by chance with probability 6e-7.
 TEST(ReplaceByPredictionsTest, ReplacesWithTheProbability) {
   constexpr int64_t kRows = 4000;
   const TestModel<float> model(

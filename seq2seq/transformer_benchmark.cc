@@ -154,7 +154,8 @@ BENCHMARK(GreedySearch)
     ->Args({32, 2, 4, 1, 200, 0})
     ->Unit(benchmark::kMillisecond);
 
-// The way in which the layers of a language model read earlier positions.
+// The mechanism with which the layers of a language model read earlier
+// positions.
 enum class Way { kAttention, kMoba, kNsaBlocks, kLinear };
 
 struct NamedWay {

@@ -160,7 +160,8 @@ class RanksOfMemory : public TransformerDecoder<float> {
   mutable std::vector<int> ranks;
 };
 
-// The steps of a search do not split the memory again.
+// If a search returns weights, Begin() must split the memory into heads only in
+// the layer that serves as the alignment. The steps do not split it again.
 TEST(TransformerAlignmentTest, OnlySplitsTheMemoryOfItsLayer) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);

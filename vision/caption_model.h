@@ -87,7 +87,7 @@ class CaptionModel : public Model<float> {
     std::string text;          // including the prompt
     std::vector<int32_t> ids;  // without the prompt
     double score;
-    bool at_limit = false;  // whether the search cut it at its limit
+    bool at_limit = false;  // whether the text was cut at the limit
   };
   absl::StatusOr<std::vector<Described>> Describe(
       Forward<float>& forward, const PredictionRequest& request,

@@ -131,7 +131,7 @@ TEST(ImageClassifierTest, RanksOfOtherThreadsPredictTheSameBits) {
   EXPECT_FALSE(predicted[0].empty());
 }
 
-// The metrics of Evaluate() must equal those computed from Predict().
+// The metrics of Evaluate() must equal the metrics computed from Predict().
 TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
   // An evaluation reads at most 512 tokens at once, and 102 images have 510.
   ImageClassifier model = ModelOf(Shapes(1, 105));

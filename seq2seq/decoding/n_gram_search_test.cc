@@ -1,4 +1,5 @@
-// Compares searches with a bigram table to a list of all its sentences.
+// Compares the results of searches in a bigram table with a list of all
+// sentences of the table.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

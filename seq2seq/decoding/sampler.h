@@ -16,9 +16,12 @@ class Sampler {
   // `config` must be valid. Storage comes from `arena`.
   Sampler(const SamplingConfig& config, int64_t vocabulary, Arena& arena);
 
-  // Draws an id from softmax(logits / temperature), restricted in this order:
-  // to the top_k likeliest ids, to the fewest of these whose probability
-  // reaches top_p, and to ids of at least min_p times the greatest probability.
+  // Draws an id from softmax(logits / temperature), restricted one after
+  // another to these ids:
+  // * The top_k likeliest ids.
+  // * The fewest of these ids whose total probability reaches top_p.
+  // * The ids with at least min_p times the greatest probability.
+  //
   // Ties go to lower ids. `uniform`, in [0, 1), is the random number.
   //
   // Returns -1 if only `excluded` ids have a probability above 0.

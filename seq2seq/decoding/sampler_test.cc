@@ -122,7 +122,7 @@ TEST(SamplerTest, MinPCutsWhatTopKAndTopPLeft) {
 }
 
 // Id i of 3,000 has weight 1 + i * 7 % 3000. The nucleus that contains half of
-// the probability consists of the 879 ids of greatest weight.
+// the probability consists of the 879 ids with the greatest weights.
 TEST(SamplerTest, TopPOfAVocabularyKeepsTheLikeliestToo) {
   constexpr int32_t kIds = 3000;
   std::vector<float> logits;

@@ -56,8 +56,8 @@ class BatchSearch {
   SearchTrace trace_;
   Chooser chooser_;
   const int64_t width_;  // rows per source
-  // The sources from `started_` on are waiting, ordered by the length of their
-  // prompts.
+  // The sources from index `started_` on are waiting, ordered by the length of
+  // their prompts.
   std::vector<SourceSearch> waiting_;
   size_t started_ = 0;
   std::vector<SourceSearch> live_;
@@ -147,7 +147,7 @@ void BatchSearch::ReadRows() {
   TraceAlignment(std::ssize(live_) * width_);
 }
 
-// Reads the last half window of each hypothesis.
+// Reads the last half window of each hypothesis again.
 Var<float> BatchSearch::ReadAgain() {
   const int64_t rows = std::ssize(live_) * width_;
   const auto half = static_cast<int64_t>(half_window());
@@ -161,8 +161,8 @@ Var<float> BatchSearch::ReadAgain() {
   return reader_.Begin(ids, rows, rows);
 }
 
-// Reads the prompts whose length is the number of ids that the other sources
-// have read. If there are no other sources, reads the shortest prompts.
+// Reads the prompts whose length equals the number of ids that the other
+// sources have read. If there are no other sources, reads the shortest prompts.
 void BatchSearch::ReadPrompts() {
   if (started_ == waiting_.size()) return;
   const size_t count = waiting_[started_].read.size();

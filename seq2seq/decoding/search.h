@@ -54,7 +54,7 @@ struct Hypothesis {
 // One model of an ensemble, or the only model.
 struct EnsembleMember {
   const Decoder<float>* decoder;
-  // No other member may use its tape.
+  // No other member may use the tape of this Forward.
   Forward<float>* forward;
   // Computes the memory of all sources on the tape of `forward`. Null if there
   // is no memory.
@@ -64,7 +64,7 @@ struct EnsembleMember {
 struct SearchSource {
   // The maximum number of ids to generate, the ending id included. At least 1.
   int64_t max_length;
-  // Identifies the source. Sampling depends on it.
+  // A key that identifies the source. Sampling depends on this key.
   uint64_t key = 0;
   // The ids read before the first choice, which are not part of a hypothesis.
   // Empty means the beginning id of the head. With a memory, all prompts must

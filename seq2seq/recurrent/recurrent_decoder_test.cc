@@ -85,8 +85,8 @@ void ExpectNear(const std::vector<double>& a, const std::vector<double>& b,
   }
 }
 
-// Compares a decoder that reads all ids at once with one that reads them one by
-// one, on a batch with padding and on single examples.
+// Compares a decoder that reads all ids at once with a decoder that reads them
+// one by one, on a batch with padding and on single examples.
 void ExpectThatStepsAgree(const EncoderDecoderConfig& config) {
   EncoderDecoderConfig steps = config;
   // A decoder with scheduled sampling reads ids one by one. With probability 0,
@@ -108,7 +108,7 @@ void ExpectThatStepsAgree(const EncoderDecoderConfig& config) {
   }
 }
 
-// Tests every cell, with one layer and with two.
+// Tests every type of cell, with one layer and with two layers.
 class RecurrentDecoderTest : public ::testing::TestWithParam<const char*> {
  protected:
   static EncoderDecoderConfig Model(const std::string& decoder) {
