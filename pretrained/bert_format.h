@@ -19,7 +19,7 @@
 
 namespace regard {
 
-// The files of the tokenizer.
+// The names of the tokenizer's files.
 inline constexpr char kTokenizer[] = "tokenizer.json";
 inline constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 

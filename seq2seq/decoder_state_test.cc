@@ -125,7 +125,6 @@ TEST(DecoderCacheTest, IsTheStateThatItCopied) {
   EXPECT_FALSE(view[kUnused].has_value());
   EXPECT_FALSE(view[kCache].has_value());
   EXPECT_NE(view.known_rows(), nullptr);
-  // Keys and values must still share one array.
   EXPECT_EQ(view[kKeys].data(), view[kValues].data());
 }
 

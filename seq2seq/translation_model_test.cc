@@ -52,7 +52,7 @@ Vocabulary Words(const std::vector<std::string>& words) {
   return Vocabulary(counts);
 }
 
-// Returns a model without attention.
+// Returns the config of a small model without attention.
 EncoderDecoderConfig SmallModel() {
   EncoderDecoderConfig config;
   config.mutable_encoder()->set_embedding(2);

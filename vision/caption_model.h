@@ -186,7 +186,7 @@ class CaptionModel : public Model<float> {
                             absl::Span<const int64_t> images,
                             const DecoderBatch& batch,
                             Var<float>* readout) const;
-  // Returns the number of patches of an image, also for models without
+  // Returns the number of patches of an image, even for models without
   // cross-attention.
   int64_t CountPatches(const CaptionSet& set) const;
   // Adds exact_match, bleu, cider_d and cut_outputs.

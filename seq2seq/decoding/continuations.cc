@@ -16,8 +16,8 @@ namespace {
 
 // Ids are skipped in blocks, because most blocks contain no id that is kept.
 constexpr int64_t kBlock = 64;
-// The number of ids whose probabilities are summed at a time. They fit in the
-// L1 cache.
+// The number of ids whose probabilities are summed at a time. This many
+// probabilities fit in the L1 cache.
 constexpr int64_t kChunk = 16 * kBlock;
 
 bool Better(const Continuation& a, const Continuation& b) {

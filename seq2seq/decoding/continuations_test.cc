@@ -20,7 +20,7 @@ namespace {
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr int32_t kExcluded[] = {Vocabulary::kPad, Vocabulary::kBegin};
 
-// Returns all continuations, sorted.
+// Returns all continuations, best first.
 std::vector<Continuation> Sorted(const std::vector<double>& so_far,
                                  const std::vector<float>& logits) {
   const auto beams = static_cast<int64_t>(so_far.size());

@@ -38,8 +38,8 @@ SearchConfig Parse(const std::string& text) {
   return config;
 }
 
-// Returns the table of two words from the probabilities of <eos>, a and b after
-// <bos>, a and b.
+// Returns a table for the words a and b. The rows of `p` are the probabilities
+// after <bos>, a and b. The columns are <eos>, a and b.
 Probabilities Table(const std::vector<std::vector<double>>& p) {
   Probabilities table(6, {0, 0, 0, 1, 0, 0});
   const int32_t after[] = {Vocabulary::kBegin, kA, kB};
