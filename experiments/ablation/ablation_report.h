@@ -12,8 +12,7 @@
 
 namespace regard {
 
-// Returns the report. When it is rendered as Markdown, curves and maps are
-// omitted.
+// Returns the report. Rendering it as Markdown omits curves and maps.
 Report AblationReport(const Grid& grid);
 
 // Returns one line for each run (RFC 4180) with its coordinates, seed, state
@@ -26,11 +25,12 @@ std::string AblationCsv(const Grid& grid);
 // metric.
 std::vector<Plot> CurvePlots(const Grid& grid);
 
-// Compares the attention of the cells on up to two sources. At least two cells
-// must show a source. Sources that more cells show come first. The sections
-// contain a caution, a note about omitted cells, and Maps with the names of the
-// cells. All maps are from the first seed whose runs have any, because each
-// seed may have different data.
+// Returns up to two sections. Each compares the maps of one input between
+// cells. The title of a map is its input. At least two cells must have maps of
+// an input. Inputs with maps from more cells come first. A section contains a
+// caution, a note about omitted cells, and Maps with the names of the cells.
+// All maps are from the first seed whose runs have any, because the data may
+// differ between seeds.
 std::vector<Section> AttentionSideBySide(const Grid& grid);
 
 }  // namespace regard

@@ -34,8 +34,8 @@ struct Comparison {
   // numbers, so they count as one observation.
   SampleSummary differences = {};
   std::vector<double> by_seed = {};  // the differences, one per seed
-  // The number of pairs in which a run failed, or lacks the metric that its
-  // partner has. `differences` excludes these pairs. If there are any, the
+  // The number of pairs in which a run failed, or in which only one run has the
+  // metric. `differences` excludes these pairs. If there are any, the
   // difference is not tested.
   int missing_pairs = 0;
   double p_value = 1;  // see PairedPermutationTest
@@ -52,8 +52,8 @@ struct Comparison {
 
 // Compares every value of every axis with the baseline of the axis, for each
 // metric of MetricsToShow(). P-values are corrected over all comparisons of one
-// metric. The number of comparisons includes those that have no p-value because
-// a run is missing or a number is not finite.
+// metric. The correction also counts comparisons without a p-value, in which a
+// run is missing or a number is not finite.
 std::vector<Comparison> CompareWithBaselines(const Grid& grid);
 
 // Returns "significantly higher", "not significant", "2 pairs missing", ...
@@ -67,7 +67,7 @@ absl::string_view Judgement(const Grid& grid, const Comparison& comparison);
 // has one row for each comparison, with p-values and the verdict. The text
 // explains the tests, and states whether the seeds are enough for this number
 // of comparisons. ExamplesSection() is about comparisons over examples. Its
-// table is empty if there are none.
+// table is empty if there are no such comparisons.
 Section SeedsSection(const Grid& grid,
                      const std::vector<Comparison>& comparisons);
 Section ExamplesSection(const Grid& grid,

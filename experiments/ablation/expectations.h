@@ -34,8 +34,8 @@ void ValidateClaims(const Claims& claims, ConfigProblems& problems);
 
 // Returns a table with one row for each valid claim: statement, source,
 // published number, Regard's number, and verdict. `runs` is keyed by the label
-// of the experiment. The verdict is "confirmed" or "not confirmed". Without a
-// number, it is "not run", "no such metric" or "run failed".
+// of the experiment. The verdict is "confirmed" or "not confirmed". If Regard
+// has no number, the verdict is "not run", "no such metric" or "run failed".
 Table ClaimsTable(const Claims& claims,
                   const std::map<std::string, RunStatus>& runs);
 

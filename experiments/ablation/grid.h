@@ -1,4 +1,4 @@
-// The results of training runs, alone or in a grid, for comparisons and
+// The results of single training runs and of grids of runs, for comparisons and
 // ablation reports.
 #ifndef EXPERIMENTS_ABLATION_GRID_H_
 #define EXPERIMENTS_ABLATION_GRID_H_
@@ -30,12 +30,13 @@ struct Axis {
   // The path of a field if the axis is a field, or another name.
   std::string name = {};
   std::vector<AxisValue> values = {};
-  size_t baseline = 0;  // index of the value with which others are compared
+  size_t baseline = 0;  // index of the value with which the others are compared
 };
 
 struct GridRun {
-  std::string label = {};  // or the run folder, as the user typed it
-  // For each axis, the index of the run's value.
+  // The label of the run, or the run folder as the user typed it.
+  std::string label = {};
+  // The index of the run's value on each axis.
   std::vector<size_t> coordinates = {};
   std::string seed = {};
   // The reason why the fields below are empty. Empty for a finished run.
@@ -50,8 +51,8 @@ struct GridRun {
   std::vector<LabelledMatrix> maps = {};  // attention maps that the run shows
 };
 
-// Whether a field only describes the run for its readers: its name, note and
-// tags. Runs that differ only in such fields are equal.
+// Whether the field `path` only describes the run for its readers, as `name`,
+// `note` and `tags` do. Runs that differ only in such fields are equal.
 bool IsAnnotation(absl::string_view path);
 
 // Reads run.json, resolved.textproto and status.json, which are small files. An
@@ -87,8 +88,8 @@ std::string CellName(const Grid& grid, const GridRun& run);
 std::set<std::string> AllMetrics(const Grid& grid);
 
 // Returns the metrics that the grid names. If it names none, returns all test
-// metrics, or all dev metrics if no run has a test metric, or all metrics if
-// there is no dev metric, either. The result includes the primary metric.
+// metrics. If no run has a test metric, returns all dev metrics, and if no run
+// has a dev metric, all metrics. The result includes the primary metric.
 std::vector<std::string> MetricsToShow(const Grid& grid);
 
 // Returns the metric with which a report begins: the grid's primary metric, or
@@ -97,8 +98,8 @@ std::vector<std::string> MetricsToShow(const Grid& grid);
 // no run has a metric.
 std::string PrimaryMetric(const Grid& grid);
 
-// Returns whether higher or lower values of the metric are better, if a run
-// states this.
+// Returns whether higher or lower values of the metric are better, according to
+// the first run that states it.
 Better DirectionOf(const Grid& grid, const std::string& metric);
 
 // Returns a text such as "interrupted at step 40", or "" for a finished run,

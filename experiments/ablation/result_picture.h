@@ -18,9 +18,9 @@ std::string ResultInWords(const Grid& grid,
                           const std::vector<Comparison>& comparisons);
 
 // Returns the sentences of ResultInWords() and a forest plot for each axis.
-// Each dot is a seed, averaged over the values of the other axes. With several
-// axes, another plot shows each combination of values. Empty if no run has a
-// metric.
+// Each dot is the metric for one seed, averaged over the values of the other
+// axes. With several axes, another plot shows each combination of values. Empty
+// if no run has a metric.
 std::vector<Block> ResultPicture(const Grid& grid,
                                  const std::vector<Comparison>& comparisons);
 

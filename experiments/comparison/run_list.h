@@ -38,7 +38,8 @@ size_t TypicalRun(const std::vector<GridRun>& runs);
 
 // RunListText() returns lines to print, and RunListJson() all data as a JSON
 // object. The lines show the first two metrics of each run on all test splits,
-// or on dev if there is no test. They also show `metric` if it is not empty.
+// or on dev if there is no test split. They also show `metric` if it is not
+// empty.
 std::string RunListText(const std::vector<GridRun>& runs,
                         const std::string& metric);
 nlohmann::ordered_json RunListJson(const std::vector<GridRun>& runs);
