@@ -13,7 +13,7 @@
 
 namespace regard {
 
-// The results of a run on a set.
+// The results of a run on an evaluated set.
 struct NamedSet {
   std::string name = {};  // name of the run
   const EvaluatedSet* set = nullptr;
@@ -34,8 +34,8 @@ ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed);
 
 // Returns up to five of the worst and up to five of the best examples. Uses the
 // first metric of single examples for which `infos` states whether lower or
-// higher is better. Its name is header[1]. The result has no rows if `infos`
-// has no metric of this kind.
+// higher is better. header[1] is the name of this metric. The result has no
+// rows if `infos` has no such metric.
 Table WorstAndBest(const EvaluatedSet& set, absl::Span<const MetricInfo> infos);
 
 // Whether two sets have the same metrics, inputs and references.

@@ -15,13 +15,13 @@
 namespace regard {
 
 // PlotFigure() and HeatMapFigure() return a <figure> element, and append to
-// `figures` the JSON that the script draws. The id of the element is "f" and
-// the index of the JSON in `figures`.
+// `figures` the JSON that the script draws. The id of the element is "f"
+// followed by the index of the JSON in `figures`.
 
 // Returns a figure with an empty canvas. A line with many points is thinned:
 // each of 500 segments keeps its minimum, its maximum and its first gap, so
-// that spikes and gaps remain visible. CHECK-fails if a series has not as many
-// ys as xs.
+// that spikes and gaps remain visible. CHECK-fails if the numbers of xs and ys
+// of a series differ.
 std::string PlotFigure(const Plot& plot, nlohmann::ordered_json& figures);
 
 // Returns a figure with a legend. Values are rounded to thousandths, or to
@@ -69,10 +69,10 @@ struct HeatMapImage {
 };
 
 // Draws each weight of a head as a square of one colour, row 0 at the top,
-// without labels. The squares are as large as fits into about 256 pixels. Uses
-// the colours of light pages, and grey for values that are not finite. Gold
-// cells have a border if there is space. `map` must have at least one cell, and
-// the head must have rows x columns weights.
+// without labels. A square has 1 to 8 pixels per side, so that the image has
+// about 256 pixels if possible. Uses the colours of light pages, and grey for
+// values that are not finite. Gold cells have a border if there is space. `map`
+// must have at least one cell, and the head must have rows x columns weights.
 HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head);
 
 }  // namespace regard

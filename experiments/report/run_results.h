@@ -17,7 +17,7 @@ namespace regard {
 struct ShownMetric {
   std::string name = {};  // name in metrics.jsonl, such as "test/exact_match"
   double value = 0;
-  // The value of a comparison, such as "without attention: 0.41". May be empty.
+  // A value to compare with, such as "without attention: 0.41". May be empty.
   std::string note = {};
   std::string meaning = {};  // may be empty
 };
@@ -25,8 +25,8 @@ struct ShownMetric {
 struct Samples {
   std::string title = "Samples";
   std::string input = "input";  // the name of the inputs, such as "source"
-  // The examples. If one has a reference, its output is correct if it equals
-  // the reference.
+  // The examples. If an example has a reference, its output is correct if it
+  // equals the reference.
   std::vector<EvaluatedExample> rows = {};
 };
 
@@ -35,8 +35,8 @@ struct Table {
   std::vector<std::vector<std::string>> rows = {};
 };
 
-// A cell of a matrix, counted from 0. Also a rectangle of cells, of which `row`
-// and `column` are the first.
+// A cell of a matrix, or a rectangle of cells whose first row and column are
+// `row` and `column`. Rows and columns are counted from 0.
 struct Cell {
   int row = 0;
   int column = 0;
