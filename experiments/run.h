@@ -95,19 +95,18 @@ class Run {
   // weights, so the weights must not change.
   regard::Forward<float>& forward() const { return *forward_; }
 
-  // Returns the prediction for one request. `hook`, which may be null, is a
-  // hook that observes all forward passes of the prediction. A generated text
-  // takes one pass per token. Every error describes what is wrong with the
-  // request.
+  // Returns the prediction for one request. `hook` observes all forward passes
+  // of the prediction, and may be null. A generated text takes one pass per
+  // token. Every error describes what is wrong with the request.
   absl::StatusOr<Prediction> Predict(const PredictionRequest& request,
                                      const PredictOptions& options = {},
                                      Hook<float>* hook = nullptr) const;
 
   // Returns the losses of training examples, computed as one shard. They equal
-  // the trainer's losses of an optimizer step with one shard. `hook`, which
-  // may be null, is a hook that observes the pass. If `gradients` is not null,
-  // it must belong to the model's parameters, and a backward pass follows.
-  // Gradients at hook points require it. Requires RunOptions::data.
+  // the trainer's losses of an optimizer step with one shard. `hook` observes
+  // the pass, and may be null. If `gradients` is not null, it must belong to
+  // the model's parameters, and a backward pass follows. Gradients at hook
+  // points require it. Requires RunOptions::data.
   absl::StatusOr<PassLosses> Forward(
       const TrainingPass& pass, Hook<float>* hook = nullptr,
       GradientSlab<float>* gradients = nullptr) const;

@@ -1,8 +1,8 @@
 // Checkpoints of a run, stored in directories `checkpoints/step-N/`. A
 // checkpoint exists completely or not at all, even if the process or the
-// machine dies while saving. If several checkpoints share earlier weights,
-// these are stored next to the directories, one file per step. The layout is
-// described in docs/checkpoints.md.
+// machine dies while saving. Snapshots of earlier weights, which several
+// checkpoints may share, are stored next to the directories, one file per step.
+// The layout is described in docs/checkpoints.md.
 //
 // Only one process at a time may save or clean up, and it must have locked the
 // run folder. An old checkpoint may disappear while another process reads it.
@@ -103,8 +103,8 @@ absl::StatusOr<FoundCheckpoints> FindCheckpoints(
     const std::string& run_folder, size_t most = 1,
     FileOperations& files = SystemFiles());
 
-// Removes the files that a process left when it died while saving. A process
-// must call this function before it saves its first checkpoint.
+// Removes the files that a process left behind when it died while saving. A
+// process must call this function before it saves its first checkpoint.
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files);
 

@@ -19,7 +19,7 @@ namespace regard {
 
 // Source tree and command line of a run.
 struct Provenance {
-  GitTree tree = {};  // from which the program was started
+  GitTree tree = {};  // working tree in which `bazel run` was started
   std::vector<std::string> command_line = {};  // without the program name
   // See Plugins::compute_digest. Empty if unknown.
   std::string compute_digest = {};

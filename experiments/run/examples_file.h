@@ -22,7 +22,8 @@ std::string ExamplesText(absl::Span<const EvaluatedSet> sets);
 absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
     const std::string& path, const Aggregates& aggregates);
 
-// Returns the sets of the test split, or the sets of dev if there are none.
+// Returns the sets of the test splits, or the sets of dev if there is no test
+// set.
 std::vector<EvaluatedSet> FinalSets(std::vector<EvaluatedSet> sets);
 
 }  // namespace regard

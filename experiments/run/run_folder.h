@@ -82,7 +82,7 @@ class RunFolder {
   bool has_begun_ = false;
 };
 
-// Whether the folder `path` contains a run, rather than no or only other files.
+// Whether the folder `path` contains a run. False if it has only other files.
 absl::StatusOr<bool> HoldsRun(const std::string& path);
 
 // Returns FailedPrecondition if the folder has files that a run writes after
@@ -117,10 +117,10 @@ absl::StatusOr<std::string> CheckpointFolder(
 absl::StatusOr<std::string> OwnCheckpointFolder(const std::string& run_folder);
 
 // Records that the checkpoints of a run are in `folder`, which must exist and
-// be locked. `id` is used if the run has no record yet. If it has one, the
-// folder may have been moved. Returns FailedPrecondition and changes nothing in
-// two cases: `folder` contains another run or its checkpoints, or this run has
-// checkpoints elsewhere.
+// be locked. `id` is used if the run has no record yet. If the run has a
+// record, its checkpoint folder may have been moved to `folder`. Returns
+// FailedPrecondition and changes nothing in two cases: `folder` contains
+// another run or its checkpoints, or this run has checkpoints elsewhere.
 absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                     const std::string& folder,
                                     absl::string_view id,
