@@ -17,8 +17,8 @@ class SweepAxis;
 // names the flag and shows the place.
 absl::StatusOr<SweepAxis> ParseAxisFlag(const std::string& text);
 
-// Returns `value` in the form that --set requires for the field at `path` of a
-// message. Adds braces if the field is a message and `value` has none: "dot"
+// Returns `value` in the form that --set requires for the field `path` of
+// `message`. Adds braces if the field is a message and `value` has none: "dot"
 // becomes "{dot {}}", and "dot { scale: false }" becomes "{dot { scale: false
 // }}".
 std::string WithBraces(const google::protobuf::Descriptor& message,

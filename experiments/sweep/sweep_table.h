@@ -24,7 +24,7 @@ struct SweepTable {
 };
 
 // Returns lines of at most `width` columns. If not all arms fit into `height`
-// lines, the last line states the number of the others.
+// lines, the last line states the number of omitted arms.
 std::string SweepTableText(const SweepTable& table, int width, int height);
 
 // A table that is redrawn in place.

@@ -1,4 +1,4 @@
-// Configs of trainings that begin from a Hugging Face model folder
+// Configs of training runs that begin from a Hugging Face model folder
 // (training.initial_weights). Fields that the config leaves unset are taken
 // from the folder.
 #ifndef EXPERIMENTS_TASKS_FOLDER_CONFIG_H_

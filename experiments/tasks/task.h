@@ -135,8 +135,8 @@ class Task {
   }
 
   // Whether the weights require the same content of this file of Files(), which
-  // is true for a vocabulary. If false, a run with another content can begin
-  // with the weights.
+  // is true for a vocabulary. If false, a run in which this file differs can
+  // begin with the weights.
   virtual bool WeightsNeed(const std::string& /*file*/) const { return true; }
 
   // Returns the prediction for one request. An error states what is wrong with
