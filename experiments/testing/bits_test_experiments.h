@@ -144,8 +144,8 @@ training {
 }
 )";
 
-// A corpus with subword sampling in each epoch, a decoder that reads its own
-// words, and a moving average of the weights.
+// A corpus with subword sampling in each epoch, a decoder with scheduled
+// sampling, and a moving average of the weights.
 inline constexpr char kSampled[] = R"(
 num_shards: 8
 data {
@@ -205,7 +205,7 @@ loss { label_smoothing: 0.1 }
 training { epochs: 2 batch_size: 11 log_every: 2 checkpoint_every: 3 }
 )";
 
-// Masks other words in each step, and classifies pairs of sentences.
+// Masks different words in each step, and classifies pairs of sentences.
 inline constexpr char kMaskedWords[] = R"(
 num_shards: 8
 data { grammar { train: 200 dev: 5 test: 5 } }

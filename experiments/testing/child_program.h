@@ -14,9 +14,9 @@ namespace regard {
 
 class ChildProgram {
  public:
-  // Starts `command`, a path followed by arguments. Its output goes to
-  // `<output>.out` and `<output>.err`. If `unprivileged`, root cannot ignore
-  // file permissions in the child.
+  // Starts `command`, a path followed by arguments. The program writes its
+  // output to `<output>.out` and `<output>.err`. If `unprivileged`, file
+  // permissions apply to the program even if root starts it.
   ChildProgram(const std::vector<std::string>& command,
                const std::string& output, bool unprivileged = false);
   // Kills the program if it is still running.

@@ -22,9 +22,9 @@ class RandomConfigs {
 
   // Returns a valid config that matches its data. Depends only on the seed and
   // the name of the folder. Each member of a oneof and each value of an enum is
-  // equally likely. Other fields are present or absent. Fields that the
-  // validators reject are drawn again or removed. If the config is still
-  // invalid, draws a new one.
+  // equally likely. All other fields are present or absent at random. Fields
+  // that the validators reject are drawn again or removed. If the config is
+  // still invalid, draws a new one.
   Experiment Draw(uint64_t seed);
 
   // The number of configs that were discarded.

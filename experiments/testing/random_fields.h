@@ -33,7 +33,7 @@ class RandomFields {
                  const google::protobuf::FieldDescriptor* field);
 
   // Sets the fields of a message to random values. Each member of a oneof is
-  // equally likely. Other fields are present or absent.
+  // equally likely. All other fields are present or absent at random.
   void Fill(google::protobuf::Message* message);
 
  private:
@@ -52,7 +52,7 @@ class RandomFields {
 // Whether every message must set the field, because its default is too large.
 bool IsAlwaysGiven(const google::protobuf::FieldDescriptor& field);
 
-// Whether the field is drawn at all.
+// Whether RandomFields may set the field.
 bool IsDrawn(const google::protobuf::FieldDescriptor& field);
 
 // Returns the choices that configs can make: "regard.Attention.dot" for a

@@ -32,7 +32,7 @@ struct RunExtension {
   std::vector<std::string> paths = {};
 };
 
-// The number of optimizer steps of the whole run with the old and the new
+// The numbers of optimizer steps of the whole run with the old and the new
 // config, if the run does not end early.
 struct RunLengths {
   int64_t before = 0;

@@ -14,8 +14,8 @@ namespace regard {
 // `default_config`. Returns the exit code (tools/README.md). After the codes
 // 130 and 143, everything is saved. If `presenter` is null, runs have neither a
 // report nor events. If `ranks` is not null, all ranks must call this function,
-// but only rank 0 writes and prints. Any exit code other than 0, 130 and 143
-// may occur on a single rank only.
+// but only rank 0 writes and prints. A single rank may return any exit code
+// other than 0, 130 and 143.
 int TrainMain(int argc, char** argv, const Plugins& plugins,
               absl::string_view default_config, const RunPresenter* presenter,
               Ranks* ranks = nullptr);

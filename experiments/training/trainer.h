@@ -60,8 +60,8 @@ struct TrainerOptions {
   const std::atomic<int>* stop_signal = nullptr;
   // Returns a hook for one shard of the next optimizer step, in addition to the
   // hook of the config. `step` is the number of finished optimizer steps. May
-  // return null. Several threads call it at a time, but only one thread per
-  // shard.
+  // return null. Several threads call it at the same time, but only one thread
+  // per shard.
   std::function<Hook<float>*(int64_t step, int shard)> hook = nullptr;
   // The processes that train together. Their number must fit num_shards. Null
   // for a single process.
@@ -137,7 +137,7 @@ class Trainer {
   bool finished() const { return state_.finished(); }
 
   // The number of records of the restored step that were written before its
-  // checkpoint. If more than the final evaluation is left, the maximum integer.
+  // checkpoint. The maximum integer if more than the final evaluation is left.
   int64_t restored_records() const {
     return state_.has_records() ? state_.records()
                                 : std::numeric_limits<int64_t>::max();

@@ -38,8 +38,8 @@ class TrainingRun {
 
   // Writes the folder of a new run, or finds the checkpoint from which to
   // resume. Stores checkpoints in the folder `checkpoints` if it is not empty.
-  // Prints the notes, except for those in `told`. Returns an error if the input
-  // is wrong, for example if the run has another config or other data.
+  // Prints the notes, except for the notes in `told`. Returns an error if the
+  // input is wrong, for example if the run has another config or other data.
   absl::Status Prepare(bool resume, const std::string& checkpoints,
                        const Provenance& provenance, const Plugins& plugins,
                        absl::Span<const std::string> told = {});
