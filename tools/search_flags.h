@@ -1,5 +1,5 @@
-// Flags of programs that search for texts. A flag has the name of the field
-// that it sets.
+// Flags of programs that generate text by search or sampling. A flag has the
+// name of the field that it sets.
 #ifndef TOOLS_SEARCH_FLAGS_H_
 #define TOOLS_SEARCH_FLAGS_H_
 

@@ -10,9 +10,9 @@
 
 namespace regard {
 
-// A step reads `batch` prompts of `source_time` ids from TextData(), and
-// continues each by the `target_time` most probable ids, with cached keys and
-// values. Check() returns these ids.
+// Makes the workload. A step reads `batch` prompts of `source_time` ids from
+// TextData(), and continues each with the `target_time` most probable ids, with
+// cached keys and values. Check() returns these ids.
 std::unique_ptr<TimedWork> MakeGpt2Work(const WorkOptions& options);
 
 }  // namespace regard

@@ -14,8 +14,8 @@ namespace regard {
 // TextData() that do not overlap.
 std::unique_ptr<Model<float>> MakeTextModel(const WorkOptions& options);
 
-// A step continues each of `batch` ids of TextData() by a block of the most
-// probable ids, with cached keys and values.
+// Makes a workload. A step continues each of `batch` ids of TextData() with a
+// block of the most probable ids, with cached keys and values.
 std::unique_ptr<TimedWork> MakeGenerationWork(const WorkOptions& options);
 
 }  // namespace regard

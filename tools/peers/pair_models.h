@@ -10,10 +10,11 @@
 
 namespace regard {
 
-// The additive score of all pairs of queries and keys, including projections.
+// Makes a model of the additive score of all pairs of queries and keys,
+// including projections.
 std::unique_ptr<Model<float>> MakeAdditivePairModel(const WorkOptions& options);
 
-// Multi-head self-attention, including its four projections.
+// Makes a model of multi-head self-attention, including its four projections.
 std::unique_ptr<Model<float>> MakeMultiHeadModel(const WorkOptions& options);
 
 }  // namespace regard

@@ -1,5 +1,5 @@
-// The workload of searching with a model. Each thread searches for some of the
-// sources.
+// The workload of searching for texts with a model, such as translations. Each
+// thread searches for the texts of some of the inputs.
 #ifndef TOOLS_PEERS_SEARCH_WORK_H_
 #define TOOLS_PEERS_SEARCH_WORK_H_
 
@@ -22,7 +22,7 @@ class SearchedModel {
 
   virtual const ParameterStore<float>& parameters() const = 0;
 
-  // Returns the hypotheses of the sources in [begin, end), best first.
+  // Returns the hypotheses for the inputs [begin, end), best first.
   virtual std::vector<std::vector<Hypothesis>> Find(Forward<float>& forward,
                                                     size_t begin,
                                                     size_t end) const = 0;

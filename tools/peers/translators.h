@@ -14,7 +14,7 @@ namespace regard {
 // Makes a model to train. Its training examples are PairData(options).
 std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options);
 
-// A step translates the sources of PairData(options).
+// Makes a workload. A step translates the sources of PairData(options).
 std::unique_ptr<TimedWork> MakeSearchWork(const WorkOptions& options);
 
 }  // namespace regard

@@ -13,8 +13,9 @@ namespace regard {
 // Makes a model to train. Its training examples are the images of ImageData().
 std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options);
 
-// A step computes the log probabilities of the classes for the images of
-// ImageData(). Check() returns the probabilities of the last image.
+// Makes a workload. A step computes the log probabilities of the classes for
+// the images of ImageData(). Check() returns the log probabilities of the last
+// image.
 std::unique_ptr<TimedWork> MakeClassificationWork(const WorkOptions& options);
 
 }  // namespace regard

@@ -17,12 +17,13 @@ struct ProductShape {
   int right_transposed;
 };
 
-// Prepares products of this shape with this right operand. Packs the operand if
-// `packed`. Returns 0 if the library does not support this.
+// Prepares matrix products of this shape with this right operand. Packs the
+// operand if `packed`. Returns 0 if the library does not support this.
 int PrepareProduct(const struct ProductShape* shape, const float* b,
                    int packed);
 
-// Computes a product with one thread. `b` is the operand of PrepareProduct().
+// Computes the matrix product with one thread. `b` is the operand of
+// PrepareProduct().
 void ComputeProduct(const float* a, const float* b, float* c);
 
 #ifdef __cplusplus

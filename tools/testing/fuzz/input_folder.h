@@ -8,7 +8,8 @@
 
 namespace regard {
 
-// Returns the folder of this process, which is removed at its end.
+// Returns the folder of this process. The folder is removed when the process
+// ends.
 const std::string& InputFolder();
 
 // Writes the bytes to the file `name` in InputFolder(). `name` may contain a
