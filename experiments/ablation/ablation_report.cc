@@ -26,7 +26,8 @@ namespace regard {
 namespace {
 
 constexpr size_t kMaxSources = 2;
-// Maximum number of squares drawn for one source, about 3 MB of the page.
+// Maximum number of squares in the maps of a section, which take about 3 MB of
+// the page.
 constexpr size_t kMaxSquares = 50'000;
 
 // The runs with equal coordinates.
@@ -438,7 +439,7 @@ std::vector<Section> AttentionSideBySide(const Grid& grid) {
   std::map<std::string, int> showing;  // number of runs that show each title
   for (const GridRun* run : runs) {
     for (const LabelledMatrix& map : run->maps) {
-      // Counts a run once if it shows a source twice.
+      // Counts a run only once if several of its maps have the same title.
       if (FindMap(*run, map.title) != &map) continue;
       if (showing[map.title]++ == 0) titles.push_back(map.title);
     }

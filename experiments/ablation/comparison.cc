@@ -157,11 +157,11 @@ bool ChangedPlaces(const FieldDifference& a, const FieldDifference& b) {
           (a.after == "not set" && b.before == "not set"));
 }
 
-// Whether the difference is one that the axis is meant to cause.
+// Whether the axis is meant to cause the difference.
 bool IsOfAxis(const FieldDifference& difference,
               const std::vector<FieldDifference>& all,
               const std::set<std::string>& axis_paths) {
-  // Setting a field creates the messages around it, and may clear members of
+  // Setting a field creates the enclosing messages, and may clear members of
   // their oneofs.
   return std::ranges::any_of(axis_paths, [&](const std::string& path) {
     return IsWithin(difference.path, path) || IsWithin(path, difference.path) ||
@@ -177,7 +177,8 @@ std::string PValue(double p) {
   return p < 0.0001 ? "<0.0001" : absl::StrFormat("%.4f", p);
 }
 
-// Returns the maximum number of counted comparisons of one metric.
+// Returns the number of comparisons that satisfy `counts`, for the metric that
+// has the most of them.
 template <typename Counts>
 size_t MostOfAMetric(const std::vector<Comparison>& comparisons,
                      const Counts& counts) {

@@ -104,8 +104,9 @@ bool DifferInSeedAlone(const GridRun& a, const GridRun& b) {
                      });
 }
 
-// Returns the runs that are not compared, because no run with their seed can be
-// compared with them.
+// Returns the labels of the runs that are not compared. A baseline run needs a
+// run of another value with the same seed. Any other run needs a baseline run
+// with the same seed.
 std::vector<std::string> RunsWithoutPartner(const Grid& grid) {
   const auto is_baseline = [&grid](const GridRun& run) {
     return run.coordinates[0] == grid.axes[0].baseline;
