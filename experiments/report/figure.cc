@@ -79,8 +79,8 @@ std::vector<size_t> Thinned(const Series& series) {
 Json Number(double value) {
   if (!std::isfinite(value)) return nullptr;
   const Json rounded = Json::parse(absl::StrFormat("%.6g", value));
-  // Stores integers as such, because a large number with an exponent would be
-  // written with a decimal point.
+  // Converts whole numbers to integers, because a large floating-point number
+  // would be written with an exponent and a decimal point.
   const double number = rounded.get<double>();
   if (number != std::floor(number) || std::abs(number) >= 1e15) return rounded;
   return static_cast<int64_t>(number);

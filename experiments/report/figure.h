@@ -69,10 +69,11 @@ struct HeatMapImage {
 };
 
 // Draws each weight of a head as a square of one colour, row 0 at the top,
-// without labels. A square has 1 to 8 pixels per side, so that the image has
-// about 256 pixels if possible. Uses the colours of light pages, and grey for
-// values that are not finite. Gold cells have a border if there is space. `map`
-// must have at least one cell, and the head must have rows x columns weights.
+// without labels. A square has 1 to 8 pixels per side. The longer side of the
+// image has at most 256 pixels, unless there are more squares. Uses the colours
+// of light pages, and grey for values that are not finite. Gold cells have a
+// border if there is space. `map` must have at least one cell, and the head
+// must have rows x columns weights.
 HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head);
 
 }  // namespace regard

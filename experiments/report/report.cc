@@ -174,8 +174,8 @@ class MarkdownWriter {
     has_figure_ = true;
   }
 
-  // Returns the text, or "" if there is a figure, which Markdown cannot show
-  // and the text would describe.
+  // Returns the text. Returns "" if there is a figure, because Markdown cannot
+  // show the figure that the text describes.
   std::string Text() const { return has_figure_ ? "" : text_; }
 
  private:

@@ -85,8 +85,8 @@ std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
 }
 
 // Moves the metrics that the first screen shows to the front, and returns their
-// number. If there are few metrics, these are all metrics. If there are many,
-// they are metrics of the first split, in the order of their declaration.
+// number. The first screen shows all metrics if there are few. If not, it shows
+// metrics of the first split, in the order of their declaration.
 std::ptrdiff_t MoveForemostFirst(const RunReport& report,
                                  std::vector<ShownMetric>& metrics) {
   if (std::ssize(metrics) <= kMaxCards) return std::ssize(metrics);
@@ -157,7 +157,7 @@ void AddSets(const RunReport& report, Report& page) {
   }
 }
 
-constexpr int kNarrowestText = 24;  // for the text next to a metric
+constexpr int kNarrowestText = 24;  // width of the text next to a metric
 
 // Wraps `text` into lines of at most `width` columns. A longer word has its own
 // line.
