@@ -132,7 +132,7 @@ void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
   const TaskContext context{config, plugins.scorers};
   plugins.tasks.ValidateChoice(config.model(), problems, context);
   if (task == nullptr) return;
-  // Members of ModelConfig that the task does not read.
+  // Rejects members of ModelConfig that the task does not read.
   std::vector<const FieldDescriptor*> present;
   config.model().GetReflection()->ListFields(config.model(), &present);
   for (const FieldDescriptor* field : present) {
@@ -332,8 +332,8 @@ namespace {
 
 constexpr char kLoss[] = "dev/loss";
 
-// Replaces "dev/loss" by the name of the task's loss, which may be another one,
-// such as the mean squared error of a regression.
+// Replaces "dev/loss" by the metric of the task that is its loss, such as the
+// mean squared error of a regression.
 void NameLoss(const Plugins& plugins, Experiment& config,
               ConfigProblems& problems) {
   const TaskInfo* const task = plugins.tasks.Find(config.model());

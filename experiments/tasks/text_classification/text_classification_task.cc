@@ -118,8 +118,9 @@ std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
   return absl::StrJoin(differences, "; ");
 }
 
-// Returns the start of a training. `kept` is the text in kTokensFile that a
-// trained model has stored. If it is empty, reads the other run.
+// Returns the BERT from which training begins. `kept` is the text in
+// kTokensFile that a trained model has stored. If it is empty, reads the other
+// run.
 InitialBert InitialBertOf(const TextClassifierConfig& config,
                           const std::string& kept) {
   InitialBert initial;

@@ -153,7 +153,8 @@ class TranslationTask : public Task {
 class RecurrentTranslation : public TranslationTask {
  public:
   using Options = RecurrentDecoderConfig;
-  // `alignment` is listed because an error message names its model.
+  // Includes `alignment`, although it has no effect here, because the
+  // validators report a note that explains this.
   static constexpr const char* kParts[] = {"attention", "encoder",
                                            "transformer_encoder", "alignment"};
 
@@ -164,7 +165,8 @@ class RecurrentTranslation : public TranslationTask {
 class TransformerTranslation : public TranslationTask {
  public:
   using Options = TransformerConfig;
-  // `attention` is listed because an error message names its place.
+  // Includes `attention`, although it is invalid here, because the validators
+  // report an error that names the right field.
   static constexpr const char* kParts[] = {"attention", "encoder",
                                            "transformer_encoder",
                                            "transformer_decoder", "alignment"};
