@@ -232,8 +232,8 @@ void UpdateState(const std::map<std::string, FinishedCell>& known,
         cell.state = CellStage::kFinished;
         return;
       }
-      // Does not repeat a training that diverged, because it would diverge
-      // again. Other failures may be temporary.
+      // Does not repeat a run that diverged, because it would diverge again.
+      // Other failures may be temporary.
       if (cell.record.exit_code == kExitDiverged) {
         cell.state = CellStage::kFailed;
         cell.reason = cell.record.failure;

@@ -79,7 +79,8 @@ absl::Status WriteResults(const SweepOptions& options,
   return WriteFileAtomically(JoinPath(options.out, "cells.jsonl"), text);
 }
 
-// The runs of a killed sweep keep its lock until they have saved.
+// Maximum time to wait for the lock of a sweep. The runs of a killed sweep keep
+// the lock until they have saved their state.
 constexpr absl::Duration kLockPatience = absl::Seconds(10);
 
 // Locks the directory of a sweep. Child processes inherit the lock.
@@ -131,7 +132,6 @@ absl::Status ClearCell(PlannedCell& cell) {
   return absl::OkStatus();
 }
 
-// Trains the cells of a sweep.
 class CellTrainer {
  public:
   CellTrainer(const Sweep& sweep, const SweepOptions& options,
