@@ -26,7 +26,7 @@ namespace regard {
 
 namespace {
 
-// Adds a note if the warm-up does not end within the training.
+// Adds a note if the warm-up takes more optimizer steps than the run.
 void NoteWarmup(const Experiment& config, const Plugins& plugins,
                 Model<float>& model, ConfigProblems& problems) {
   const int64_t updates = BatchPlan(config, model).total_updates();
@@ -82,7 +82,7 @@ absl::StatusOr<FittingTask> BuildAlone(const LoadedConfig& loaded,
                      {problems.notes().begin(), problems.notes().end()}};
 }
 
-// Returns everything that determines the bits of a training, by name.
+// Returns everything that determines the bits of the results, by name.
 absl::StatusOr<std::map<std::string, std::string>> FactsOf(
     const Experiment& config, Task& task) {
   std::map<std::string, std::string> facts;

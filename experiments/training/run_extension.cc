@@ -16,7 +16,8 @@ namespace {
 
 constexpr absl::string_view kMaxMinutes = "training.max_minutes";
 
-// The fields of the length of a training, and of its records and checkpoints.
+// The fields that set the length of training, the interval of its records, and
+// the interval and number of its checkpoints.
 constexpr absl::string_view kMayChange[] = {"training.epochs",
                                             "training.max_updates",
                                             kMaxMinutes,

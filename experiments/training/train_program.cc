@@ -120,7 +120,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// If the user named no run to resume, sets it on rank 0.
+// Sets the run to resume on rank 0 if the user named none.
 absl::Status ChooseRun(const Ranks* ranks, Arguments* arguments) {
   if (!Leads(ranks) || !arguments->resume || !arguments->run.empty()) {
     return absl::OkStatus();
@@ -199,7 +199,8 @@ struct CheckedInputs {
 };
 
 // Checks the input on all ranks. First opens the run folder if it exists,
-// because it contains the config of a resumed run, or is not allowed.
+// because a resumed run has its config there. Fails early if the folder must
+// not be used.
 absl::StatusOr<CheckedInputs> CheckInputs(const Arguments& arguments,
                                           const Plugins& plugins,
                                           absl::string_view default_config) {

@@ -43,7 +43,8 @@ std::vector<MetricInfo> MetricsOf(Task& task) {
   return metrics;
 }
 
-// Returns an error unless `differences`, which has one per line, is empty.
+// Returns an error unless `differences` is empty. `differences` has one line
+// per difference.
 absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
                        absl::string_view differences) {
   if (differences.empty()) return absl::OkStatus();
@@ -52,8 +53,8 @@ absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
                    what, " of the run to resume:", differences));
 }
 
-// Compares `config` with the config of the run. Returns an error if another
-// field has changed than those that may change.
+// Compares `config` with the config of the run. Returns an error if a field has
+// changed that must not change.
 absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
                                            const Plugins& plugins,
                                            const Experiment& config) {
@@ -303,8 +304,8 @@ absl::Status TrainingRun::Extend(const RunExtension& extension,
     REGARD_RETURN_IF_ERROR(folder_.Write(former, before));
   }
   // Removes the checkpoints of the old end. If the program is killed here, the
-  // run with the old config trains to its end again. With the new config, they
-  // would look like its own end.
+  // run with the old config trains to its end again. With the new config, these
+  // checkpoints would look like the new end.
   REGARD_RETURN_IF_ERROR(
       RemoveCheckpointsAfter(folder_.path(), step, SystemFiles()));
   REGARD_RETURN_IF_ERROR(folder_.Write(
@@ -418,7 +419,8 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   if (was_over) {
     REGARD_RETURN_IF_ERROR(ReadSets(plugins.aggregates));
   } else if (checkpoint_.has_value()) {
-    // The description may be of an earlier version, which measured less.
+    // An earlier version, which measured fewer metrics, may have written the
+    // description.
     REGARD_RETURN_IF_ERROR(WriteDescription());
   }
   REGARD_RETURN_IF_ERROR(WriteStatus(
