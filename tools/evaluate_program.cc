@@ -90,9 +90,9 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
         status.code(),
         absl::StrReplaceAll(status.message(), {{of_field, "error: --stride"}}));
   }
-  // Checks the run without --stride first. If it also fails, its error is
-  // reported, because an error about the field would be misleading if the model
-  // is of another kind.
+  // Opens the run without --stride, too. If this fails, reports this error,
+  // because the error with --stride may be about a field that another kind of
+  // model lacks.
   RunOptions without = arguments.options;
   without.overrides.pop_back();
   if (const absl::Status other =
@@ -107,7 +107,7 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
 }
 
 // Evaluates the run without the interventions of --set, to compare with.
-// Returns nullopt if --set has none.
+// Returns nullopt if --set contains no interventions.
 absl::StatusOr<std::optional<Evaluation>> EvaluateUntouched(
     Arguments arguments, const Plugins& plugins) {
   const size_t set =

@@ -145,10 +145,10 @@ class Session {
   const GenerationOptions options_;
   const bool terminal_;
   bool in_line_ = false;              // whether the last line lacks its newline
-  std::vector<std::string> prompts_;  // prompts that wait
+  std::vector<std::string> prompts_;  // prompts to continue
   std::vector<std::vector<int32_t>> ids_;
-  size_t answered_ = 0;       // prompts that have been continued
-  int64_t long_prompts_ = 0;  // prompts that are longer than a block
+  size_t answered_ = 0;       // number of prompts that were continued
+  int64_t long_prompts_ = 0;  // number of prompts longer than a block
   int64_t written_ = 0;       // number of texts
   int64_t at_limit_ = 0;      // number of texts that reached the limit
 };

@@ -236,8 +236,8 @@ absl::Status Located(const char* where, const absl::Status& status) {
       "error: ", where, ": ", absl::StripPrefix(message, "input: ")));
 }
 
-// Adds the gold alignment of a pair that the user typed, if the data source
-// knows it.
+// Adds the gold alignment of a pair that the user typed, if the data source has
+// one.
 void AddGold(const Run& run, const Plugins& plugins, Traced<float>* traced) {
   TraceLabels& labels = traced->labels;
   if (run.model<TranslationModel>() == nullptr || !labels.gold.empty()) return;

@@ -17,7 +17,7 @@ namespace regard {
 
 namespace {
 
-// Whether a run writes a file of this name. Knows only the files whose endings
+// Whether a run writes a file of this name. Covers only the files whose endings
 // CheckOutputFile() may accept.
 bool IsOwnFile(absl::string_view name) {
   constexpr absl::string_view kNames[] = {

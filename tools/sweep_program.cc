@@ -49,10 +49,11 @@ struct Arguments {
   std::string grid;
   std::vector<std::string> axes;
   std::vector<std::string> overrides;
-  int seeds = 0;  // 0 if not given, for the number in the file
+  int seeds = 0;  // 0 selects the number in the file
   std::string metric;
   bool commands = false;
-  SweepOptions sweep = {.jobs = 0};  // 0 for a number that depends on the cores
+  // With 0 jobs, the number of jobs depends on the cores.
+  SweepOptions sweep = {.jobs = 0};
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {

@@ -57,7 +57,7 @@ constexpr char kUsage[] =
     "Examples:\n"
     "  translate --run=runs/pairs --beam=5 'they are watching .'\n"
     "  translate --run=runs/a --run=runs/b <sentences.txt";
-// Limits of time and memory for any input. Longer sentences are cut.
+// Bounds the time and memory for any input. Longer sentences are cut.
 constexpr size_t kMaxWords = 500;
 constexpr int kMaxLength = 100000;  // maximum of --max_length
 // Maximum number of words and sentence ends that are translated together, if
@@ -183,10 +183,10 @@ class Session {
   std::vector<std::vector<std::string>> waiting_;
   size_t words_waiting_ = 0;  // includes ends of sentences
   int64_t sentences_ = 0;     // number of sentences so far
-  int64_t answered_ = 0;      // sentences whose output was written
+  int64_t answered_ = 0;      // number of sentences with output
   int64_t written_ = 0;       // number of translations
-  int64_t at_limit_ = 0;      // translations that reached the limit
-  int64_t invalid_ = 0;       // sentences that are not UTF-8
+  int64_t at_limit_ = 0;      // number of translations cut at the limit
+  int64_t invalid_ = 0;       // number of sentences that are not UTF-8
   UnknownWords unknown_{translator_.source_vocabulary()};
   LiveLine line_;
   const absl::Time start_ = absl::Now();

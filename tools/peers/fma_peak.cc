@@ -7,8 +7,8 @@
 
 namespace {
 
-// Has the width of the target's registers. For narrower registers, the compiler
-// splits it.
+// The number of floats in a vector register of the target. If the registers are
+// narrower, the compiler splits the vectors.
 #ifdef __AVX512F__
 constexpr int kLanes = 16;
 #else

@@ -38,8 +38,8 @@ TransformerConfig Gpt2Of(const WorkOptions& options) {
   return config;
 }
 
-// Maximum number of ids that are read at once. Enough for fast products, and
-// few enough to need little memory.
+// Maximum number of ids that are read at once. It is large enough for fast
+// matrix products, and small enough to need little memory.
 constexpr int64_t kMaxAtOnce = 256;
 
 class Gpt2Work : public TimedWork {

@@ -34,8 +34,8 @@ namespace regard {
 
 namespace {
 
-// Batches of sentences, texts and images, and the two operations, are cut into
-// two shards.
+// The number of shards of a batch in the workloads of translation, texts and
+// images, of the additive score, and of multi-head attention.
 constexpr int kShards = 2;
 
 std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {

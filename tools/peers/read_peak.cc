@@ -1,6 +1,6 @@
-// Measures the bandwidth of reading memory. It is 100 % for workloads that read
-// all of their weights for little arithmetic. For each line of its input,
-// prints the GB/s of one thread, and of two threads at once.
+// Measures the bandwidth of reading memory, which is 100 % in the benchmark for
+// workloads that read all of their weights and compute little. For each line of
+// its input, prints the GB/s of one thread, and of two threads at once.
 //
 // In a virtual machine, the bandwidth of two seconds can differ by a factor of
 // 1.5, because other machines use the same memory. Therefore, the benchmark

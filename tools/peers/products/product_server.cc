@@ -3,7 +3,8 @@
 //   ROWS INNER COLUMNS LEFT_TRANSPOSED RIGHT_TRANSPOSED PACKED SECONDS
 //
 // The answer is the GFLOP/s by processor time, and the sum of the absolute
-// values of the result. It is "-" if the library does not support the product.
+// values of the result. The answer is "-" if the library does not support the
+// product.
 #include <time.h>
 
 #include <algorithm>
