@@ -58,7 +58,7 @@ std::string Platform() {
 }
 
 // Trains a run, and returns the digest of its last weights. If the task has a
-// loss on dev, the result includes its final value, which belongs to the
+// loss on dev, the result includes the final loss. This loss belongs to the
 // weights that the run has chosen, such as the best weights or an average.
 absl::StatusOr<std::string> Train(const std::string& name, const Json& run) {
   const std::string folder =

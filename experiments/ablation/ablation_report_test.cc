@@ -116,7 +116,7 @@ TEST(AblationReportTest, SaysWhatAllRunsShare) {
   EXPECT_THAT(page, HasSubstr("<td>model.heads</td>"));
   EXPECT_THAT(page, Not(HasSubstr("<td>model.depth</td>")));
   EXPECT_THAT(page, Not(HasSubstr("<td>width</td>")));
-  // A missing run must not change what the others share.
+  // A run without a config must not change what the other runs share.
   grid.runs[1].config.clear();
   EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
               HasSubstr("; overrides rate=1, width=8."));
@@ -184,8 +184,8 @@ TEST(AblationReportTest, CountsAnExampleOfSeveralRunsOnce) {
               HasSubstr("| 6 | 8 per run, 13 different | -0.25 |"));
 }
 
-// With 6 seeds, the comparisons cannot be significant, and 7 are enough. With
-// 21, the test tries only a sample of the sign combinations.
+// With 6 seeds, no comparison can be significant. 7 seeds are enough. With 21
+// seeds, the test tries only a sample of the sign combinations.
 TEST(AblationReportTest, IsAsInTheFile) {
   std::string text;
   for (const int seeds : {6, 7, 21}) {

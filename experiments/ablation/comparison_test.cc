@@ -65,7 +65,8 @@ TEST(CompareWithBaselines, ClaimsNothingOfPairsWithAMissingRun) {
 }
 
 TEST(CompareWithBaselines, DoesNotTestTheSurvivors) {
-  // The seven complete pairs alone would be significant.
+  // If only the seven complete pairs counted, the difference would be
+  // significant.
   const std::vector<double> zeros(8, 0.0);
   const Grid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7, -1}});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
@@ -217,7 +218,7 @@ TEST(CompareWithBaselines, ComparesOverExamplesToo) {
   EXPECT_EQ(all[0].over_examples->examples, 8);
   EXPECT_DOUBLE_EQ(all[0].over_examples->tests.difference, 0.5);
   // Four examples differ. The test swaps an example for both seeds at once, so
-  // 2 of 16 combinations are as extreme.
+  // 2 of 16 combinations are as extreme as the original one.
   const double p = all[0].over_examples->tests.randomization_p;
   EXPECT_NEAR(p, 0.125, 0.02);
   EXPECT_DOUBLE_EQ(all[0].over_examples->corrected_p_value, 2 * p);
