@@ -68,8 +68,8 @@ TEST(MeasureByLengthTest, TheLastRangeTakesWhatIsFarLonger) {
   const Series& series = result.plot.series[0];
   EXPECT_THAT(series.xs, ElementsAre(1, 10, (49 * 12 + 90) / 51.0));
   EXPECT_THAT(series.ys, ElementsAre(1, 1, 49 / 51.0));
-  // All examples of the second range are correct, so its band has no width. In
-  // the last range, whether an example is correct varies.
+  // All examples of the second range are correct, so its band has no width. The
+  // last range has correct and wrong examples.
   EXPECT_EQ(series.low[1], 1);
   EXPECT_EQ(series.high[1], 1);
   EXPECT_GT(series.low[2], 0.8);

@@ -17,8 +17,8 @@ using ::testing::Not;
 
 constexpr char kHostile[] = "</pre></script><img src=x onerror=alert(1)>\"'&";
 
-// Returns a report with one of every kind of block, in which every text tries
-// to escape into HTML.
+// Returns a report with one of every kind of block. If a text were not escaped,
+// it would insert an element into the page.
 Report HostileReport() {
   const Table table = {{kHostile}, {{kHostile}}};
   const Plot plot = {
@@ -55,8 +55,8 @@ TEST(ReportHtmlTest, ForbidsAndNeedsNoRequest) {
       page,
       HasSubstr("content=\"default-src 'none'; style-src 'unsafe-inline'; "
                 "script-src 'unsafe-inline'; img-src data:\""));
-  // A page must contain nothing that could load: no elements with a source,
-  // links, imports or url().
+  // A page must not load anything, so it has no elements with a source, links,
+  // imports or url().
   const std::string style_and_body = page.substr(0, page.find("/*!\n * Chart"));
   EXPECT_FALSE(std::regex_search(
       style_and_body,

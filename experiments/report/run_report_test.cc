@@ -135,7 +135,8 @@ TEST(RunReportHtmlTest, ReadsWhatIsDeclaredOfEachMetric) {
   EXPECT_THAT(page, HasSubstr("<th>source</th>"));
 }
 
-// A step may be measured twice. The curve must have its last value.
+// A run may measure a step twice. The curve must have the last value of each
+// step.
 TEST(RunReportHtmlTest, ACurveHasTwoStepsAtLeastAndTheLastValueOfEach) {
   RunReport report = SampleReport();
   report.records = {
