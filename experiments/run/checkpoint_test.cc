@@ -89,7 +89,7 @@ class CheckpointTest : public ::testing::Test {
     return JoinPath(folder_, absl::StrCat("checkpoints/step-", step));
   }
 
-  // Returns the mark in all files of the latest checkpoint, or -1 if none.
+  // Returns the mark in all files of the latest checkpoint, or -1 without one.
   float LatestMark() {
     const auto latest = FindCheckpoints(folder_);
     EXPECT_THAT(latest, IsOk());

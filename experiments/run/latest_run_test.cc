@@ -43,7 +43,8 @@ TEST_F(LatestRunTest, IsTheOneThatWasRecordedLast) {
   EXPECT_EQ(LatestRun().value(), root_ + "/runs/a");
   ASSERT_THAT(RecordLatestRun(Folder("runs/b")), IsOk());
   EXPECT_EQ(LatestRun().value(), root_ + "/runs/b");
-  // A path through the link must not change it, as with --run=runs/latest.
+  // A path through the link, as with --run=runs/latest, must not change the
+  // link.
   ASSERT_THAT(RecordLatestRun(root_ + "/runs/latest"), IsOk());
   EXPECT_EQ(LatestRun().value(), root_ + "/runs/b");
   EXPECT_THAT(ListDirectory(root_ + "/runs").value(),

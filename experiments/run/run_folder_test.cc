@@ -238,7 +238,7 @@ TEST_F(RunFolderTest, AFolderThatHoldsARunTakesNoCheckpointsOfOthers) {
   EXPECT_FALSE(PathExists(JoinPath(there, kCheckpointRecord)));
 }
 
-// A repeated training has the same id as the first one.
+// If the same run is trained twice, both run folders have the same id.
 TEST_F(RunFolderTest, ARecordOfAnotherRunIsNotOverwrittenByItsTwin) {
   const std::string run = JoinPath(root_, "run");
   const std::string there = JoinPath(root_, "there");

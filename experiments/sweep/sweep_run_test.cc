@@ -256,7 +256,7 @@ TEST_F(SweepRunTest, GoesOnPastACellThatFails) {
   EXPECT_THAT(report, HasSubstr("4 of 6 runs are missing"));
   EXPECT_THAT(report, HasSubstr("| learning_rate 3 | 0 | failed: error: the "
                                 "loss is not a number |"));
-  // A training that diverged must not be repeated.
+  // A run that diverged must not be trained again.
   Touch("repaired");
   EXPECT_EQ(Train(), 0);
   EXPECT_EQ(SweepExitCode(cells_), 3);
