@@ -76,8 +76,8 @@ TEST(FormerRunsTest, FormerNamesAreReadInTheFilesOfARun) {
   }
 }
 
-// Without the field, a run keeps the former rule: cross-attention inherits any
-// score of the self-attention.
+// If a run has no field cross_reads_positions, it keeps the former rule:
+// cross-attention inherits any score of the self-attention.
 TEST(FormerRunsTest, ResolvedConfigsOfFormerVersionsKeepTheirMeaning) {
   constexpr char kDecoder[] =
       "attention { heads: 2 attention { location {} } } ";
@@ -96,7 +96,7 @@ TEST(FormerRunsTest, ResolvedConfigsOfFormerVersionsKeepTheirMeaning) {
                        "pattern { attention { attention { location {} "
                        "} } }"));
   EXPECT_FALSE(inherits("c.textproto", kDecoder));
-  // Runs of this version set the field.
+  // Runs of this version store the field cross_reads_positions.
   EXPECT_FALSE(inherits(
       kStored, absl::StrCat(kDecoder, "cross_reads_positions: false ")));
   EXPECT_FALSE(inherits(kStored, ""));

@@ -45,7 +45,7 @@ class LettersSource : public DataSource<Letters> {
   }
 };
 
-// For each field of `type` that has a range, at any depth, adds its path and a
+// Adds the path of each field of `type` that has a range, at any depth, and a
 // text that sets the field to a value outside of the range.
 void AddOutOfRange(const google::protobuf::Descriptor& type,
                    const std::string& path, const std::string& before,

@@ -45,7 +45,7 @@ namespace {
 struct Kind {
   const char* name;
   const char* config;
-  // Parts of the names of those hook points whose replacement by zeros has no
+  // Parts of the names of the hook points whose replacement by zeros has no
   // effect. The reason is given with each kind of model.
   std::vector<std::string> without_effect = {};
 };
@@ -299,7 +299,7 @@ TEST_P(SitesTest, AreReadWithoutEffectAndReplacedWithOne) {
     Requester same(site, Requester::kSame);
     const Result copied = Run(&same);
     EXPECT_EQ(copied.losses, before.losses) << site << " replaced by itself";
-    // A tolerance, because the gradient of a value that several operations use
+    // Allows a tolerance. If several operations use a value, its gradient
     // depends on the order in which the terms are added.
     for (size_t i = 0; i < before.gradients.size(); ++i) {
       const float want = before.gradients[i];

@@ -78,7 +78,8 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
               StartsWith("Wrong. The canvas shows a picture of a "));
   EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(4 * pictures.size()));
   EXPECT_EQ(shown.notes.at("test/pointing_accuracy"), "random guess: 0.250");
-  // Less than 1, because the class token receives a part of the attention.
+  // With uniform attention, the mass is less than 1/4, because the class token
+  // receives a part of the attention.
   EXPECT_EQ(shown.notes.at("test/pointing_mass"), "uniform attention: 0.235");
   EXPECT_THAT(task->Files().at("vocabulary.txt"), HasSubstr("\nabove\n"));
 }

@@ -58,7 +58,7 @@ TEST(TextEmbeddingTaskTest, ShowsTenPairs) {
   EXPECT_EQ(shown.samples.rows[9].reference, "0.5");
   EXPECT_TRUE(task->has_dev());
   EXPECT_FALSE(TaskOf(/*train=*/12)->has_dev());
-  // The vocabulary must contain the words of the training pairs only.
+  // The vocabulary must contain only the words of the training pairs.
   EXPECT_EQ(task->Files().at("vocab.txt"),
             "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc0\n");
 }

@@ -398,8 +398,7 @@ TEST_F(PairsSourceTest, ASourceThatIsItsTargetIsAnError) {
   EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "s"), "}")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("source and target must be different files")));
-  // If the targets are a copy of the sources, there is nothing to learn,
-  // either.
+  // If the targets are a copy of the sources, there is nothing to learn.
   Write("copy", "A b.\nC d e.\nF.\n");
   EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "copy"), "}")),
               StatusIs(absl::StatusCode::kInvalidArgument,
