@@ -20,8 +20,8 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 using ::google::protobuf::TextFormat;
 
-// Data and models, of which some messages are then replaced by random ones.
-// Sequences have up to six positions.
+// Data and models with sequences of up to six positions. Some of their messages
+// are then replaced by random ones.
 constexpr const char* kModels[] = {
     R"(data { parity { train: 8 dev: 2 test: 2 min_length: 1 max_length: 5
                        min_test_length: 2 max_test_length: 5 } }

@@ -33,7 +33,7 @@ TEST(RandomConfigTest, ResolvedTextsOfAllKindsReadBack) {
   const Plugins plugins = BuiltInPlugins();
   std::set<std::string> missing = AllChoices(*Experiment::descriptor());
   std::set<std::string> made;
-  int pairs = 0;  // models of labelled pairs from a file
+  int pairs = 0;  // number of configs that read labelled pairs
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     const Experiment config = configs.Draw(seed);
     EXPECT_EQ(ReadBackProblem(config, plugins), "") << "seed " << seed;

@@ -149,8 +149,8 @@ class KillTest : public ::testing::Test {
         << absl::Substitute(kCorpusConfig, Path("corpus"));
   }
 
-  // Kills and resumes a run repeatedly, until it ends. The bits of its results
-  // must equal an uninterrupted run.
+  // Kills and resumes a run repeatedly, until it ends. Its results must be
+  // bit-identical to an uninterrupted run.
   void ExpectTheSameBitsAfterKills();
 
   // Trains a run without interruption and returns the digest of its weights.

@@ -78,7 +78,8 @@ class FaultyTask : public Task, public Model<float> {
   const LossTerm terms_[1] = {{"loss", 1}};
 };
 
-// Returns the error of a training. `seed` determines the order of the examples.
+// Trains, and returns the error message. `seed` determines the order of the
+// examples.
 std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed,
                       Ranks* ranks = nullptr, int epochs = 1,
                       int evaluate_every = 1) {

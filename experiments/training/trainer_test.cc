@@ -315,7 +315,8 @@ TEST(TrainerTest, TheMeanOfTheLastEvaluationsIsUsed) {
   EXPECT_EQ(task.weight(), -5);
 }
 
-// An average would count weights twice that are observed twice.
+// If the last step were evaluated twice, its weights would count twice in the
+// average.
 TEST(TrainerTest, AnEvaluationAtTheLimitOfTimeIsNotRepeated) {
   FallingTask task;
   const Experiment config =
