@@ -115,8 +115,9 @@ TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
   EXPECT_EQ(large.measured_examples, 16);
   EXPECT_EQ(largest.measured_examples, 32);
   EXPECT_NEAR(*large.update_flops / *small.update_flops, 6, 0.1);
-  // The output alone has 3 matrix products in the forward and backward pass,
-  // with 2 operations per element, for each of 6 ids in 8 sentences.
+  // The output layer has 20 x 16 weights. Its 3 matrix products in the forward
+  // and backward pass take 2 operations per weight, for each of 6 ids in 8
+  // sentences.
   EXPECT_GT(*small.update_flops, 2 * 3 * 20 * 16 * 6 * 8);
   // The weights of the cells are packed.
   EXPECT_GT(small.packed_bytes, 0);
@@ -178,7 +179,8 @@ TEST(ResourcePlan, CountsTheUpdatesOfDataThatItReads) {
   EXPECT_EQ(Plan(config).updates, 15);
 }
 
-// There are 16 pairs of 5 and 6 ids. A batch of four pairs has 24 positions.
+// Each pair has 5 source ids and 6 target ids, so a batch of four pairs has 24
+// positions.
 TEST(ResourcePlan, CountsTheUpdatesOfBatchesOfPositions) {
   Experiment config = SmallTranslation();
   Training& training = *config.mutable_training();

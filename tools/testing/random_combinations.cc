@@ -277,7 +277,7 @@ int Main(int argc, char** argv) {
                                    refused, " refused, ", failed, " failed")
                           .c_str());
   const int output = FinishOutput();
-  // Fails if all experiments were trained or all were rejected, because the
+  // Fails if all experiments were trained or all were rejected, because such
   // options would test nothing.
   const bool both = trained > 0 && refused > 0;
   return failed > 0 || (last - first >= 99 && !both) ? 1 : output;

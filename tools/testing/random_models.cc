@@ -1,5 +1,5 @@
-// Trains random models, kills and resumes the trainings, and opens the runs
-// with every program for their kind. Start it with
+// Trains random models, kills and resumes training, and opens the runs with
+// every program for their kind. Start it with
 //
 //   bazel run //tools:random_models -- --seeds=1-300 [--jobs=2]
 //       [--other_train=FILE]
@@ -254,8 +254,8 @@ class RandomModel {
       WriteConfig("classifier", classifier);
       Train("classified", {"--config=" + Path("classifier")});
     }
-    // Diverging is no failure here, because a loss that increased in every step
-    // may become infinite.
+    // Diverging is not a failure here, because a loss that increased in every
+    // step may become infinite.
     Train("again",
           {"--config=" + Path("config"), "--set=baseline.override=[]",
            absl::StrCat("--set=training.initial_weights={run: '", Path("whole"),
