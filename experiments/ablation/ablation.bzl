@@ -268,12 +268,13 @@ def ablation(
         of `label` and `overrides` (as for `experiment`). The key is then only
         the name of the axis. The first value of an axis is its baseline.
       seeds: number of seeds, counted from 0. One comparison needs six seeds to
-        be significant, m comparisons need 1 + log2(20 m).
+        be significant, and m comparisons need 1 + log2(20 m).
       question: one sentence that opens the report.
       baseline: dict of axis to its baseline, a value or a label. Default: the
         first value of the axis.
-      metrics: names of the metrics that the table shows. Default: all test/
-        metrics; without any, all dev/ metrics; without any, all metrics.
+      metrics: names of the metrics that the table shows. Default: the first of
+        these lists that is not empty: all test/ metrics, all dev/ metrics, all
+        metrics.
       data: as for `experiment`.
       overrides: overrides of all runs, before the overrides of the axes.
       binary: training program.

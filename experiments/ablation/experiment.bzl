@@ -80,7 +80,7 @@ def locate_runs(text, data):
 
     Args:
       text: a value of a field.
-      data: targets. Only the experiments among them are replaced.
+      data: targets. Only labels of experiments are replaced.
 
     Returns:
       the text with the replacements.

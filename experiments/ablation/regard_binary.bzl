@@ -157,8 +157,9 @@ def regard_binary(
         `//tools` for runs of this one, and links to it: NAME_average,
         NAME_caption, NAME_embed, NAME_evaluate, NAME_generate, NAME_inspect,
         NAME_plan, NAME_predict, NAME_replay, NAME_sweep and NAME_translate.
-      mpi: whether it trains in several processes (docs/several_machines.md).
-        This requires Debian's libopenmpi-dev. The target is then tagged manual.
+      mpi: whether the program trains in several processes; see
+        docs/several_machines.md. This requires Debian's libopenmpi-dev. The
+        target is then tagged manual.
       **kwargs: passed to each cc_binary.
     """
     libraries = [

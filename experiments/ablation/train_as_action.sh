@@ -9,11 +9,11 @@
 # OVERRIDES is empty, or a file with one override per line. These precede the
 # overrides in the arguments.
 #
-# With `keep`, a training whose loss diverged (exit code 3) is a result, because
-# it would diverge again. In this case, status.json has the state, failure.txt
-# has the reason, and the other files may be empty. Any other failure, such as
-# an invalid config, a full disk or a signal, fails the action, so that nothing
-# is cached.
+# With `keep`, a run whose loss diverged (exit code 3) is a result, because it
+# would diverge again. In this case, status.json has the state, failure.txt has
+# the reason, and the other files may be empty. Any other failure, such as an
+# invalid config, a full disk or a signal, fails the action, so that nothing is
+# cached.
 
 set -euo pipefail
 
