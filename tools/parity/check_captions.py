@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the sentences of //tools:caption with those from transformers.
+"""Compares the sentences of //tools:caption with sentences of transformers.
 
 Compares a BLIP folder, and the same model after an export. transformers must
 open the export without missing or unexpected tensors.

@@ -5,13 +5,13 @@
 The options of sacreBLEU are --confidence, --paired-bs and --paired-ar.
 
 Each RUN is a run of raw text. The statistics in its examples.jsonl must equal
-those that sacreBLEU extracts from the same outputs. Then makes N pairs of runs
-from random corpora, and compares the results of both. Random numbers differ, so
-p-values and half widths agree only within their sampling error. Prints the
-largest differences in standard errors and as a ratio. sacreBLEU counts
-resamples with a difference greater than the observed one; Regard also counts
-equal differences. TER has many equal differences, so this script makes
-sacreBLEU count them, too.
+the statistics that sacreBLEU extracts from the same outputs. Then makes N pairs
+of runs from random corpora, and compares the results of both programs. Random
+numbers differ, so p-values and half widths agree only within their sampling
+error. Prints the largest differences in standard errors and as a ratio.
+sacreBLEU counts resamples with a difference greater than the observed one;
+Regard also counts equal differences. TER has many equal differences, so this
+script makes sacreBLEU count them, too.
 
 Requires sacrebleu 2.6 and numpy (pip).
 """

@@ -7,10 +7,10 @@
 
 Writes random models of both libraries as folders. Regard classifies random
 images and exports the models. Compares the probabilities, and opens the exports
-in transformers. Images are square. For others, Pillow 13 may resize the rows
-first with another rounding, and timm may crop one pixel further down or right.
-Exits with 1 if a probability differs by more than 1e-5, if a key is missing or
-unexpected, or if an export computes something else.
+in transformers. Images are square. For other images, Pillow 13 may resize the
+rows first with another rounding, and timm may crop one pixel further down or
+right. Exits with 1 if a probability differs by more than 1e-5, if a key is
+missing or unexpected, or if an export gives other probabilities.
 """
 
 import json

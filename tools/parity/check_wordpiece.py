@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares ids of WordPiece with those from transformers' fast tokenizer.
+"""Compares ids of WordPiece with the ids of transformers' fast tokenizer.
 
     pip install transformers
     tools/bazel build //tools/parity:print_ids

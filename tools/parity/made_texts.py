@@ -40,7 +40,7 @@ def print_ids(kind, folder, texts):
 
 
 def compare(texts, wanted, got):
-    """Prints how many results differ, and the first. Returns the exit code."""
+    """Prints the first differences and their number. Returns the exit code."""
     assert len(got) == len(wanted), f"{len(got)} texts of {len(wanted)}"
     differences = [i for i in range(len(texts)) if got[i] != wanted[i]]
     for i in differences[:10]:

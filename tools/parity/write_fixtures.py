@@ -127,9 +127,9 @@ def recurrent(kind):
 
 
 def multi_head(key_width, value_width, causal):
-    """Two heads. Either 4 queries and 5 keys, of which 3 and 5 are valid, with
-    weights. Or causal, 4 queries on the same 4 positions, of which 3 and 4 are
-    valid, without weights.
+    """Attention of two heads: 4 queries and 5 keys, of which 3 and 5 are valid.
+    With `causal`, the queries and keys are the same 4 positions, of which 3 and
+    4 are valid, and the attention weights are omitted.
     """
     fixture = Fixture()
     module = nn.MultiheadAttention(

@@ -6,7 +6,7 @@ The check_*.py in this directory read them; check_vit.py makes its own.
     pip install torch transformers tokenizers pillow sentence-transformers
     tools/parity/write_random_folders.py OUT
 
-OUT contains two shapes of bert, gpt2 and blip each. It also contains embedders
+OUT contains bert, gpt2 and blip in two shapes each. It also contains embedders
 of sentence-transformers for each pooling, normalized and not. Tokenizers are
 stored as this version saves them, or as in the published folders. In addition,
 there are texts (texts.txt, pairs.tsv) and images of all kinds.
