@@ -5,8 +5,9 @@
 In the idiomatic form, all threads work on one batch. In the tuned forms, each
 thread has a part of the batch, as in Regard. Element-wise operations use
 AVX-512 if the processor has it, which CTranslate2 does not select by itself.
-With `together`, all threads work on one batch in the tuned form, too. Products
-use oneDNN. They use oneMKL if the processor is Intel's or the form requests it.
+With `together`, all threads work on one batch in the tuned form, too. Matrix
+products use oneMKL if the processor is Intel's or the form requests it, and
+oneDNN if not.
 """
 
 import concurrent.futures

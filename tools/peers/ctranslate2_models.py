@@ -9,7 +9,7 @@ from ctranslate2 import specs
 
 
 def _set_linear(spec, weights, prefix, parts):
-    """Combines the projections `parts` of the input into one product."""
+    """Combines the projections `parts` of the input into one matrix product."""
     def joined(kind):
         return np.concatenate([weights[f"{prefix}{part}.{kind}"]
                                for part in parts])

@@ -85,8 +85,8 @@ def _first_results(answered, reference, work, options, problems):
 def measure(work, options, problems):
     """Returns a list of Results.
 
-    Times in rounds: Regard, the best form of each framework, and the best of
-    each form with a target.
+    Each round times Regard, the best form of each framework, and the best
+    program of each form that has a target.
     """
     weights = options.folder / f"{work.name}.safetensors"
     compiled = (options.compile == "all"

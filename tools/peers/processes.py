@@ -70,7 +70,7 @@ def entries(work, compiled, one_thread):
     threads = (1,) if alone or work.kind == works.REGRESSION else (1, 2)
     found = [Entry("regard", "", count) for count in threads]
     for engine in work.peers:
-        # Other frameworks run with both numbers for every workload.
+        # In a regression, other frameworks run with 2 threads, too.
         counts = (1,) if alone else (2,) if work.kind in works.LARGE else (
             1, 2)
         vendors = (False, True) if _asks_for_vendor(engine) else (False,)

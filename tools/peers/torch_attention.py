@@ -1,8 +1,8 @@
 """Causal attention with linear biases (ALiBi) in PyTorch.
 
-The forms are scaled_dot_product_attention and flex_attention. The bias is a
-mask of the former, which is forced to use its flash kernel. The latter is made
-for torch.compile.
+The forms are scaled_dot_product_attention and flex_attention. In
+scaled_dot_product_attention, the bias is a mask, and the flash kernel is
+required. flex_attention is made for torch.compile.
 """
 
 import step_data

@@ -1,7 +1,7 @@
 """Sentence embeddings by a BERT in PyTorch.
 
 The idiomatic form has the layers of transformers. In the tuned form, the
-projections of queries, keys and values are one product.
+projections of queries, keys and values are one matrix product.
 """
 
 import step_data

@@ -1,8 +1,8 @@
 """Continuation of texts by a GPT-2 in PyTorch.
 
 The idiomatic form uses the model and the search of transformers. In the tuned
-form, the projections of queries, keys and values are one product. Keys and
-values are cached in full length from the start.
+form, the projections of queries, keys and values are one matrix product. Keys
+and values are cached in full length from the start.
 """
 
 import functools

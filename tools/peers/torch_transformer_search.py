@@ -30,7 +30,7 @@ class Searcher(Translator):
         """Reads words [rows]. Returns log probabilities of the next [rows, V].
 
         `past` contains the keys and values of each layer. Also returns the new
-        ones.
+        keys and values.
         """
         x = (self.target_embedding(words) * self.scale + position).unsqueeze(1)
         caches = [Cache(*of_layer, None, None) for of_layer in past]

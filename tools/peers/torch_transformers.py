@@ -2,8 +2,8 @@
 
 Attention is scaled_dot_product_attention. In the idiomatic form, each
 projection is a layer, and cached keys are concatenated. In the tuned form, the
-projections of one input are one product, and the cache has its full length from
-the start.
+projections of one input are one matrix product, and the cache has its full
+length from the start.
 """
 
 import math
@@ -187,8 +187,8 @@ class Translator(nn.Module):
 class Cache:
     """Keys and values of a layer, [B, heads, T, width].
 
-    A step concatenates its own. With a position, it writes them there, and a
-    mask excludes later ones.
+    Without a position, a step appends its keys and values. With a position, a
+    step writes them at this position, and a mask excludes later positions.
     """
 
     def __init__(self, keys, values, position, mask):
@@ -239,7 +239,7 @@ class LanguageModel(nn.Module):
         """Reads an id. Returns the next id with its log probability.
 
         `past` contains the keys and values of each layer. Also returns the new
-        ones.
+        keys and values.
         """
         at = mask = None
         if self.tuned:

@@ -127,7 +127,7 @@ class Translator(nn.Module):
                                         ignore_index=step_data.PAD)
 
     def prepare(self, values):
-        """Returns data for all steps of a search: none, in this form."""
+        """Returns data for all steps of a search, which this form lacks."""
         del values
         return None
 
@@ -156,7 +156,7 @@ class Translator(nn.Module):
 
 
 class TunedTranslator(Translator):
-    """The tuned form: keys are projected once, word gates in one product.
+    """The tuned form: one matrix product for all keys, and one for all words.
 
     Sentences are sorted by decreasing target length. Each step only contains
     the sentences that have not ended.
@@ -196,7 +196,7 @@ class TunedTranslator(Translator):
         return functional.linear(embedded, weight, self.decoder.bias_ih_l0)
 
     def _cells(self, gate, context, state):
-        """Applies all layers. `gate` is the word's part in the first."""
+        """Applies all layers. `gate` is the word's contribution to layer 0."""
         weight = self.decoder.weight_ih_l0[:, :self.context_width]
         below = torch.addmm(gate, context, weight.t())
         new = []

@@ -61,8 +61,9 @@ class Work:
     # source_time.
     patch: int = 0
     channels: int = 1
-    # The minimum ratios to the best form of each framework. form_targets
-    # contains pairs of a form of PyTorch and the ratio to this form.
+    # Minimum ratios of the best time of each framework to Regard's time.
+    # form_targets contains pairs of a form of PyTorch and the ratio for this
+    # form.
     torch_target: float = 0
     jax_target: float = 0
     onnx_target: float = 0
@@ -71,8 +72,8 @@ class Work:
     peers: tuple = ("torch", "jax")
 
     def tokens(self):
-        """Returns the target tokens of a step, or points or rows if it has
-        none."""
+        """Returns the number of units of a step: tokens, sentences, images,
+        points or rows."""
         if self.kind in TRANSLATING:
             return self.batch  # sentences
         if self.kind in (IMAGE, CLASSIFICATION):
@@ -86,7 +87,7 @@ class Work:
     def gigaflops(self):
         """Returns the GFLOP in the matrix products of a step.
 
-        A product of the backward pass counts twice, once for each operand.
+        In the backward pass, a matrix product counts twice, once per operand.
         Masked keys of causal attention do not count. Ragged sentences count as
         if all had the mean length.
         """
@@ -106,7 +107,7 @@ class Work:
         passes = 2e-9 if self.kind in FORWARD else 6e-9
         if self.kind in (IMAGE, CLASSIFICATION):
             patches = (t // self.patch)**2
-            # Products per token: projections, keys, feed-forward.
+            # Matrix products per token: projections, keys, feed-forward.
             token = (4 * h * h + 2 * h * (patches + 1)
                      + 2 * h * self.feed_forward)
             return passes * b * (
@@ -127,7 +128,8 @@ class Work:
         beams = max(self.beam, 1)
         if self.kind in (TRANSFORMER, TRANSFORMER_SEARCH, LANGUAGE_MODEL,
                          GENERATION):
-            # Products per position: projections, visible keys, feed-forward.
+            # Matrix products per position: projections, visible keys,
+            # feed-forward.
             position = 4 * h * h + 2 * h * self.feed_forward
             decoder = position + h * (u + 1)
             if t:

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 
-# Rows, inner size, columns, and how the operands differ from plain ones.
+# Rows, inner size, columns, and which operands are packed or transposed.
 _SHAPES = [
     (1, 256, 8000, "right packed"),
     (8, 256, 768, ""),
