@@ -33,7 +33,7 @@ def _layer(package):
 
 
 def check(package, labels):
-    """Yields each label in the dependencies of a package that is above it.
+    """Yields each dependency of a package on a higher layer.
 
     Labels of other repositories begin with "@" and are below everything.
     """
@@ -56,7 +56,7 @@ def _split(package):
 
 
 def check_rooms(facts):
-    """Yields each direct dependency that is not an earlier subdirectory."""
+    """Yields each direct dependency on a later subdirectory."""
     room, name = _split(facts["package"])
     if room not in _ROOMS or name == "testing":
         return

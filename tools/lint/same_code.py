@@ -40,7 +40,7 @@ def _matched(pattern, text):
 
 
 def _lines(text):
-    """The lines of shell and plain files without comments. Shell quotes may
+    """Returns the lines of shell and plain files without comments. Quotes may
     span lines, so a comment after code only counts without quotes before it."""
     lines = []
     for line in text.split("\n"):

@@ -6,9 +6,11 @@
     tools/lint/words.py --by_directory    count the hits by directory
 
 opens_with_of: a sentence begins with `Of`, or a comment with `of`.
-opens_with_what: a comment begins with `What`, `Who` or `Where`. Questions may.
+opens_with_what: a comment begins with `What`, `Who` or `Where`. A question may
+  begin with these words.
 those_of: `those of`, `that of` or `those on` without a noun. After `and`,
-  `or`, `nor` or `than`, they repeat a noun of the sentence and are allowed.
+  `or`, `nor` or `than`, these words refer to a noun of the sentence. They are
+  then allowed.
 
 The check reads the comments and the string literals of C++, protos, textprotos,
 BUILD files, shell and Python. It also reads the text of Markdown pages without
