@@ -1,6 +1,6 @@
 #!/bin/bash
-# Predicts with, evaluates, inspects and exports a BertForSequenceClassification
-# of transformers, and begins further trainings with its weights.
+# Tests predictions, evaluation, inspection and export of a
+# BertForSequenceClassification of transformers, and training from its weights.
 
 source experiments/testing.sh
 
@@ -108,7 +108,7 @@ quietly "${train}" --config=tuned.textproto --run=cased_run \
 expect 'the case of the folder' 1 \
   "$(grep -c 'lower_case: false' cased_run/resolved.textproto)"
 
-# Trainings of other kinds of models can begin with the same folders, with or
+# Training of other kinds of models can begin with the same folders, with or
 # without vocab.txt.
 cat >words.textproto <<END
 data { text { dev_fraction: 0 test_fraction: 0 } path: "words.tsv" }

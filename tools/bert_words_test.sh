@@ -1,6 +1,6 @@
 #!/bin/bash
-# Predicts with, evaluates and inspects a BertForPreTraining of transformers,
-# and begins further trainings with its weights.
+# Tests predictions, evaluation and inspection of a BertForPreTraining of
+# transformers, and training from its weights.
 
 source experiments/testing.sh
 

@@ -114,8 +114,8 @@ fails 'no text' 'error: data.path names no text file' "${evaluate}" --run=model
 expect 'the copy' "$(likeliest 'the cat')" \
   "$("${generate}" --run=copy --top_k=1 --length=8 'the cat')"
 
-# A training can begin with the folder, and its run can be exported. Fields of
-# the model that the config does not set are taken from the folder.
+# Training can begin with the folder, and the run can be exported. Fields of the
+# model that the config does not set are taken from the folder.
 cp model/text.txt .
 cat >tuned.textproto <<'END'
 # proto-file: experiments/experiment.proto

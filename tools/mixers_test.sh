@@ -127,7 +127,8 @@ fails 'scores, of which a state mixer has none' \
   "${regard}" evaluate --run=run \
   --set "intervene={site: '*/scores' replace {zeros {}}}"
 
-# Patches values of another input. Values of the same input must change nothing.
+# Patches with values of another input. Values of the same input must change
+# nothing.
 patch() { # patch SITE FROM: prints the sum of absolute changes
   "${regard}" inspect --run=run 'the cat' --patch="$1" --from="$2" --json |
     grep -o '"changes":\[[^]]*\]' | tr -c '0-9.e\n-' ' ' |

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Trains a small model of each kind, then predicts with and evaluates each.
+# Trains a small model of each kind, then makes predictions with it and
+# evaluates it.
 
 source experiments/testing.sh
 
@@ -360,7 +361,7 @@ expect 'the tokens of the run' "$(cat class)" \
   "$("${predict}" --run=begun 'the dogs sleeps')"
 mv tokens begun/tokens.textproto
 
-# A training can begin with the folder, too.
+# Training can begin with the folder, too.
 cat >tuned.textproto <<CONFIG
 data { scored_pairs {} path: "pairs.tsv" }
 model {

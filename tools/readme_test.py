@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-# Settings that shorten a training from a minute to seconds.
+# Settings that shorten training from a minute to seconds.
 _SMALL = [part for setting in (
     "data.phrasebook.train=300", "data.phrasebook.dev=10",
     "data.phrasebook.test=10", "data.phrasebook.test_unseen_pairs=10",

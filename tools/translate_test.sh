@@ -181,8 +181,9 @@ expect 'no known word is copied' 0 "$(printf '%s\n' 'sees a fish' 'fish a sees' 
   'a' 'fish' 'sees' 'a a a' | "${translate}" --run=names --replace_unknown \
   --min_length=2 2>/dev/null | grep -cE '\b(sees|a|fish)\b')"
 
-# The targets are much longer than the sources. The run folder stores this for
-# use without the data, but earlier versions did not store it.
+# The targets are much longer than the sources. The run folder stores the
+# longest length, because the data may be missing later. Earlier versions did
+# not store it.
 for i in {1..30}; do
   printf 'go\t%s\ngo go\t%s\nno\tn\n' "$(echo r{1..16})" "$(echo r{1..24})"
 done >long.tsv

@@ -53,7 +53,8 @@ fails 'a class that the model does not know' "the model does not know class 'owl
 expect 'a copy' "$("${predict}" --run=vit --json image.png)" \
   "$("${predict}" --run=copy --json image.png)"
 
-# A training can begin with a folder. For other classes, its head is new.
+# Training can begin with a folder. For other classes, the classification head
+# is new.
 cat >tuned.textproto <<'END'
 # proto-file: experiments/experiment.proto
 # proto-message: regard.Experiment
@@ -101,7 +102,7 @@ sed -i 's/bias: true/bias: false/' tuned.textproto
 fails 'a norm without a bias' "'vit.layernorm.bias' does not belong" \
   "${train}" --config=tuned.textproto --run=none
 
-# A training can begin with a folder without a head, but predictions must fail.
+# Training can begin with a folder without a head, but predictions must fail.
 fails 'no head' "the tensor 'classifier.weight', F32 [2, 6], is missing" \
   "${predict}" --run=vit_headless image.png
 sed -i 's/"num_attention_heads": 2/"num_attention_heads": 0/' vit/config.json

@@ -42,7 +42,7 @@ class Map:
     rows: list  # names of the queries, such as the words written
     columns: list  # names of the keys, such as the words read
     weights: np.ndarray  # [heads, rows, columns]
-    # of the output with respect to the weights; same shape
+    # Gradients of the output with respect to the weights, in the same shape.
     gradients: np.ndarray = None
     gold: list = ()  # [row, column] of each link of the gold alignment
 
