@@ -83,8 +83,9 @@ std::vector<std::string> LabelsOf(const Grid& grid, const GridRun& run) {
   return labels;
 }
 
-// Returns a table with one row for each cell: its values, the numbers of
-// finished and of all runs, and the mean and standard deviation of each metric.
+// Returns a table with one row for each cell. A row has the values, the numbers
+// of finished and of all runs, and the mean and standard deviation of each
+// metric.
 Table ResultsTable(const Grid& grid, const std::vector<std::string>& metrics) {
   Table table = TableOfMetrics(grid, {"n"}, metrics);
   for (const GridCell& cell : CellsOf(grid)) {

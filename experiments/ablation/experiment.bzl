@@ -158,8 +158,8 @@ def _experiment_impl(ctx):
     outputs.update(pages)
     results = results + pages.values()
 
-    # The folder of results has the name of the target, so the script needs
-    # another one.
+    # The folder of results has the name of the target, so the script needs a
+    # different name.
     script = ctx.actions.declare_file(ctx.label.name + "/train")
     ctx.actions.write(script, _RUN.format(
         label = ctx.label,
@@ -207,7 +207,7 @@ _experiment = rule(
         "binary": attr.label(
             mandatory = True,
             executable = True,
-            # Tests use the same build of the trainer.
+            # The build of the trainer that tests use, too.
             cfg = "target",
         ),
         "cell": attr.label(mandatory = True, executable = True, cfg = "target"),

@@ -12,8 +12,8 @@
 namespace regard {
 
 // Returns lines to print: each field that differs as "before -> after", each
-// metric with its change, and whether the weights are bit-identical. Reports
-// fields and metrics of only one run as missing from the other.
+// metric with its change, and whether the weights are bit-identical. If only
+// one run has a field or metric, reports it as missing from the other run.
 std::string RunComparisonText(const GridRun& before, const GridRun& after);
 
 // Returns lines to print: the state and the step of each run, and the runs that

@@ -99,8 +99,8 @@ std::string DifferencesText(const GridRun& typical, const GridRun& run) {
 }
 
 // Returns the names of the first metrics on the test splits, in the order of
-// their declaration, or on dev if there is no test split. Includes named test
-// splits ("test.news/bleu").
+// their declaration. Includes named test splits ("test.news/bleu"). Without a
+// test split, returns metrics on dev.
 std::vector<std::string> KeyMetrics(const GridRun& run) {
   std::vector<std::string> keys;
   for (const std::vector<const char*>& prefixes :
