@@ -34,8 +34,8 @@ CellKey MakeCellKey(const Experiment& config,
                     const std::string& compute_digest);
 
 // Returns the key of a finished run from the records in its folder. Returns
-// FailedPrecondition unless these state that one program computed the whole
-// run.
+// FailedPrecondition unless the records state that one program computed the
+// whole run.
 absl::StatusOr<CellKey> KeyOfRun(const std::string& run_folder);
 
 }  // namespace regard
