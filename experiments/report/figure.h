@@ -19,9 +19,9 @@ namespace regard {
 // followed by the index of the JSON in `figures`.
 
 // Returns a figure with an empty canvas. A line with many points is thinned:
-// each of 500 segments keeps its minimum, its maximum and its first gap, so
-// that spikes and gaps remain visible. CHECK-fails if the numbers of xs and ys
-// of a series differ.
+// each of 500 segments keeps its minimum, maximum and first gap, so that spikes
+// and gaps remain visible. CHECK-fails if the numbers of xs and ys of a series
+// differ.
 std::string PlotFigure(const Plot& plot, nlohmann::ordered_json& figures);
 
 // Returns a figure with a legend. Values are rounded to thousandths, or to

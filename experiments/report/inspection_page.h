@@ -23,9 +23,9 @@ struct InspectedPrediction {
 
 // Returns a table with one row for each head of each attention: its importance,
 // and the mean entropy of its weights in nats. For self-attention, a row also
-// has the mean weights from a query to five keys: its own position, the
-// previous position, the next position, the first and the last. Means are over
-// all queries. Source: Clark et al., "What does BERT look at?", 2019.
+// has the mean weights from a query to five positions: its own, the previous,
+// the next, the first and the last. Means are over all queries. Source: Clark
+// et al., "What does BERT look at?", 2019.
 Table HeadsTable(const Inspection<float>& inspection);
 
 // The layer and the head that figures show, counted from 0. -1 selects all.

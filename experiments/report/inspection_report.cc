@@ -31,8 +31,8 @@ constexpr char kOutputGradientsMeaning[] =
     "each weight while the other weights stay fixed. Where a gradient is above "
     "0, more weight would have made the output larger.";
 
-// Returns the maps that a section shows: the maps over the memory, or all maps
-// if there are none.
+// Returns the maps that a section shows: the maps over the memory if there are
+// any, and all maps if not.
 std::vector<const AttentionMap<float>*> ShownMaps(
     const Inspection<float>& inspection) {
   std::vector<const AttentionMap<float>*> over_memory;

@@ -23,7 +23,8 @@ namespace regard {
 Table OutputsTable(const Inspection<float>& inspection);
 
 // Returns the error rate of the alignment against gold alignments. Returns "no
-// gold alignment ..." if there are none, and "" if there is no alignment.
+// gold alignment ..." if there are no gold alignments, and "" if there is no
+// alignment.
 std::string ErrorRateText(const Inspection<float>& inspection);
 
 // Returns the section "Attention" of a page. Shows the weights and gradients of

@@ -1,5 +1,5 @@
-// Shows the progress of a long computation: one line on a terminal that is
-// redrawn in place, plain lines elsewhere.
+// Shows the progress of a long computation: a line that is redrawn in place on
+// a terminal, and plain lines elsewhere.
 #ifndef EXPERIMENTS_REPORT_PROGRESS_H_
 #define EXPERIMENTS_REPORT_PROGRESS_H_
 
@@ -16,9 +16,9 @@ namespace regard {
 struct ProgressOutput {
   std::function<void(absl::string_view)> write;
   std::function<absl::Time()> now;
-  // Returns the number of columns of the terminal, or 0 if there is none, which
-  // selects plain lines. Called at every redraw, because the user may resize
-  // the window.
+  // Returns the number of columns of the terminal, or 0 if there is no
+  // terminal, which selects plain lines. Called at every redraw, because the
+  // user may resize the window.
   std::function<int()> width;
   bool color = false;
 };

@@ -47,8 +47,8 @@ struct CheckpointContent {
   std::string state = {};
   // The best weights. Empty if the last weights are the best.
   std::vector<TensorView> best = {};
-  // Snapshots in order of increasing step. If an earlier checkpoint has stored
-  // one of them, it is not written again.
+  // Snapshots in order of increasing step. A snapshot that an earlier
+  // checkpoint has stored is not written again.
   std::vector<Snapshot> snapshots = {};
 };
 

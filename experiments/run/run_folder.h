@@ -3,9 +3,9 @@
 // docs/run_folder.md.
 //
 // Checkpoints are in the subdirectory `checkpoints/`, or in a directory on
-// another disk. In the latter case, each of the two directories contains a
-// record with the path of the other one and the id of the run. Therefore, a run
-// never uses or removes the checkpoints of another run.
+// another disk. If they are on another disk, each of the two directories
+// contains a record with the path of the other directory and the id of the run.
+// Therefore, a run never uses or removes the checkpoints of another run.
 #ifndef EXPERIMENTS_RUN_RUN_FOLDER_H_
 #define EXPERIMENTS_RUN_RUN_FOLDER_H_
 
