@@ -18,8 +18,8 @@ struct Evaluation {
   // Metrics by name with the split as prefix, such as "test/bleu" or
   // "test.news/bleu".
   std::map<std::string, double> metrics = {};
-  // The evaluated sets whose metrics have a value per example. Their names have
-  // the same prefixes.
+  // The evaluated sets that have values per example. The names of their metrics
+  // have the same prefixes.
   std::vector<EvaluatedSet> sets = {};
 };
 

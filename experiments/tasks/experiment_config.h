@@ -47,7 +47,8 @@ absl::StatusOr<LoadedConfig> LoadConfigWith(
     const Plugins& plugins);
 
 // Sets run.baseline to the config of `run` with its baseline overrides. Does
-// nothing if there are none. Errors point to places in the texts of the run.
+// nothing without such overrides. Errors point to places in the texts of the
+// run.
 absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run);
 
 // Builds the task of a valid config. `read_run_file` reads files of the run
@@ -60,8 +61,8 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
 
 // Adds problems that can only be found after the data were read. Examples are a
 // model that does not fit into memory, fields that contradict the data, and
-// batches that are cut into shards although the loss couples their examples. A
-// task with a problem must not be trained.
+// shards of a batch whose examples the loss couples. A task with a problem must
+// not be trained.
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems);
 

@@ -45,8 +45,8 @@ class LettersSource : public DataSource<Letters> {
   }
 };
 
-// Adds the path of each field of `type` that has a range, at any depth, and a
-// text that sets the field to a value outside of the range.
+// Adds the path of each field of `type` that has a range, at any depth. Also
+// adds a text that sets the field to a value outside of the range.
 void AddOutOfRange(const google::protobuf::Descriptor& type,
                    const std::string& path, const std::string& before,
                    const std::string& after,

@@ -58,7 +58,7 @@ struct KeptFiles {
 class Task {
  public:
   // Names of the members of ModelConfig that the task reads, besides its
-  // options. A task with such members hides this array with its own.
+  // options. A task with such members hides this array with its own array.
   static constexpr absl::Span<const char* const> kParts = {};
   // Whether the task reads Experiment.search.
   static constexpr bool kSearches = false;
