@@ -24,10 +24,10 @@ bool GroupsByLength(const Training& training, const Model<float>& model);
 //
 // If GroupsByLength() is false, batches are consecutive parts of a random
 // order. If it is true, examples are sorted by their lengths, rounded up to
-// multiples of `length_step`, and cut into batches of `batch_size` examples or
-// of at most `batch_tokens` positions. Examples with equal rounded lengths are
-// in random order, and so are the batches of an epoch. Every epoch has the same
-// number of batches.
+// multiples of `length_step`. They are then cut into batches of `batch_size`
+// examples or of at most `batch_tokens` positions. Examples with equal rounded
+// lengths are in random order, and the batches of an epoch are, too. Every
+// epoch has the same number of batches.
 class BatchPlan {
  public:
   // `config` must be valid. Calls model.BeginEpoch() without an epoch.
@@ -36,7 +36,7 @@ class BatchPlan {
   int64_t updates_per_epoch() const { return updates_per_epoch_; }
 
   // The number of optimizer steps of the whole run, if it does not end early. A
-  // model without trainable weights has none, and is only evaluated.
+  // model without trainable weights makes no steps, and is only evaluated.
   int64_t total_updates() const { return total_updates_; }
 
   // Returns the batches of optimizer step `step`, counted from 0 over all

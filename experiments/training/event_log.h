@@ -25,7 +25,7 @@ class Experiment;
 
 // Writes the metrics of every record as scalars, with their descriptions. Draws
 // images of the model at evaluations, but only about kMaxPictures times in a
-// run, because a run may evaluate after each of many short epochs.
+// run. A run may evaluate after each of many short epochs.
 class EventLog : public TrainingEvents {
  public:
   static constexpr int64_t kMaxPictures = 20;

@@ -32,8 +32,8 @@ std::map<std::string, std::string> DataDigests(const Training& training,
 // Builds the task and loads its initial weights. `run_folder` is the folder of
 // a run that has begun, or empty. If `ranks` is not null, all ranks must call
 // this function, and all get the same error. It is an error if one rank fails,
-// if the config has too few shards, or if the configs, data, initial weights or
-// programs of the ranks differ.
+// or if the config has too few shards. The configs, data, initial weights and
+// programs of the ranks must be equal.
 absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
                                              const std::string& run_folder,
                                              const Plugins& plugins,

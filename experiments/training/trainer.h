@@ -75,8 +75,8 @@ struct EvaluatedModel {
   bool final = false;
   // Metrics by name with the split as prefix.
   const std::map<std::string, double>& metrics;
-  // The evaluated sets whose metrics have a value per example. Their names have
-  // the same prefixes.
+  // The evaluated sets that have values per example. The names of their metrics
+  // have the same prefixes.
   const std::vector<EvaluatedSet>& sets;
   // A forward pass without gradients.
   Forward<float>& forward;
