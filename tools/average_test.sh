@@ -54,8 +54,8 @@ expect 'a report' yes "$([[ -s mean/report.html ]] && echo yes)"
 
 expect 'no baseline of it' no "$([[ -e mean/baseline ]] && echo yes || echo no)"
 
-# The best checkpoint by loss is the last one. The best checkpoint by chrF is
-# another one.
+# The best checkpoint by loss is the last one. The best checkpoint by chrF is a
+# different one.
 best() { # best METRIC OPTION: prints the best of the kept steps.
   grep "\"dev/$1\"" run/metrics.jsonl | tail -n 3 |
     sed "s|.*\"step\":\([0-9]*\).*\"dev/$1\":\([0-9.]*\).*|\2 \1|" |

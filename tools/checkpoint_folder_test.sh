@@ -48,8 +48,8 @@ expect 'a mean' "$(digest plain_mean)" "$(digest mean)"
 quietly "${train}" "${small[@]}" --run=sequel --set 'baseline.override=[]' \
   --set 'training.initial_weights={run: "run"}'
 
-# Resumes from a checkpoint on the other disk. The last one is missing, as after
-# a kill.
+# Resumes from a checkpoint on the other disk. The last checkpoint is missing,
+# as after a kill.
 last="$(names plain/checkpoints | tr ' ' '\n' | sort -V | tail -n 1)"
 rm -r "disk/${last}"
 "${train}" --resume --omit_times --run=run >log 2>&1 || cat log

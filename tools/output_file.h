@@ -11,9 +11,9 @@
 namespace regard {
 
 // Checks the path of the flag `flag` before the program computes the content.
-// Returns InvalidArgument if `path` does not end in one of `endings`, if its
-// directory does not exist, if it exists and is not a regular file, or if it is
-// a file of a run.
+// Returns InvalidArgument if `path` does not end in one of `endings`, or if its
+// directory does not exist. An existing path must be a regular file, and must
+// not be a file of a run.
 absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
                              absl::Span<const absl::string_view> endings);
 

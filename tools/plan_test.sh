@@ -1,6 +1,6 @@
 #!/bin/bash
-# Plans the experiments of this repository and some published ones. The numbers
-# of parameters must equal the published ones.
+# Plans the experiments of this repository and some published models. The
+# numbers of parameters of these models must equal the published numbers.
 
 source experiments/testing.sh
 

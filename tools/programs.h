@@ -1,6 +1,7 @@
-// The programs without their main(). A program consists of one of these
-// functions and its plug-ins. All functions return an exit code: 0 for success,
-// 1 if the output could not be written, and 2 for wrong input or usage.
+// The programs without their main(). A program consists of a main function from
+// this header, such as AttendMain(), and its plug-ins. Main functions return an
+// exit code: 0 for success, 1 if the output could not be written, and 2 for
+// wrong input or usage.
 #ifndef TOOLS_PROGRAMS_H_
 #define TOOLS_PROGRAMS_H_
 

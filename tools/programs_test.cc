@@ -38,7 +38,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// Returns a product that is a denormal number, or 0 if these are flushed to 0.
+// Returns a product that is a denormal number, or 0 if the processor flushes
+// denormal numbers to 0.
 float DenormalProduct() {
   const volatile float a = 1e-30F;
   const volatile float b = 1e-10F;

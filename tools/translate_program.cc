@@ -342,8 +342,8 @@ bool Session::Flush() {
 // Returns the words of a translation. With --replace_unknown, replaces an
 // unknown word by the source word with the largest weight. Only source words
 // that the model does not know are candidates, because it would have translated
-// the others. Without a candidate, the word stays <unk>. Source: Luong et al.,
-// "Addressing the rare word problem in neural machine translation", 2015.
+// a known word. Without a candidate, the word stays <unk>. Source: Luong et
+// al., "Addressing the rare word problem in neural machine translation", 2015.
 std::vector<std::string> Session::TargetTokens(
     const std::vector<std::string>& source,
     const Translation& translation) const {

@@ -8,7 +8,8 @@ _LAYERS = ("third_party", "files", "options", "autodiff", "nn", "optimization",
 _LEAVES = ("tools", "configs", "docs")
 _ORDER = _LAYERS + _LEAVES
 # Subdirectories of a directory, lowest first. A subdirectory may use lower
-# ones, and the package of the directory itself, which may use all of them.
+# subdirectories, and the package of the directory itself. This package may use
+# all subdirectories.
 _ROOMS = {
     "files": ("tensorboard",),
     "autodiff": ("kernels", "ops", "recurrent"),

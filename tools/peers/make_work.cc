@@ -123,7 +123,8 @@ class EmbeddingWork : public TimedWork {
   explicit EmbeddingWork(const WorkOptions& options)
       : bert_(BertOf(options), BuiltInScorers(), options.source_vocabulary,
               parameters_.Root()),
-        // Sentences are given as ids, so no other token is looked up.
+        // The tokenizer needs only special tokens, because sentences are given
+        // as ids.
         pieces_(WordPiece::Create({"[PAD]", "[UNK]", "[CLS]", "[SEP]"},
                                   "tokens", WordPieceOptions())
                     .value()) {

@@ -19,7 +19,7 @@ class Result:
     """The results of one program."""
 
     entry: processes.Entry
-    seconds: list  # per step, one per round; empty if it was not the best
+    seconds: list  # seconds per step in each round; empty if not the best
     kibibytes: int
     first_guess: float  # seconds per step, before the rounds
     allocations: int = -1  # heap allocations of a warm step; only for Regard

@@ -87,9 +87,9 @@ class TranslationSearch : public SearchedModel {
     search_.set_beam(static_cast<int>(options.beam));
     search_.set_max_length_ratio(1);
     search_.set_max_length(0);
-    // Prevents the end of a translation before its last id, so that all have
-    // the same length. In other frameworks, only the bias prevents it. Without
-    // min_length, the last id would still be <eos>.
+    // Prevents the end of a translation before its last id, so that all
+    // translations have the same length. In other frameworks, only the bias
+    // prevents it. Without min_length, the last id would still be <eos>.
     search_.set_min_length(static_cast<int>(options.source_time));
     const absl::Span<float> bias =
         parameters_.value(*parameters_.FindByName("decoder.output.bias"));

@@ -29,8 +29,7 @@ SEARCHING = (*TRANSLATING, GENERATION, CONTINUATION)
 # Kinds without a backward pass.
 FORWARD = (*SEARCHING, EMBEDDING, CLASSIFICATION, ATTENTION_FORWARD)
 # Kinds that other frameworks take long to start. They only run with all
-# threads. If oneMKL checks whether the processor is Intel's, it must assume
-# that it is.
+# threads. If oneMKL checks the vendor of the processor, it must assume Intel.
 LARGE = (CONTINUATION, CLASSIFICATION)
 
 

@@ -5,9 +5,9 @@
 //
 // Prints how many experiments were bit-identical, and how many were rejected,
 // by reason. Every rejection must state the place in the config. Any other
-// result, such as different bits or a crash, is a failure. If there is one,
-// prints its seed and config, and exits with 1. With one seed, prints the
-// config and its result.
+// result, such as different bits or a crash, is a failure. Prints the seed and
+// the config of each failure, and exits with 1 if there is one. With one seed,
+// prints the config and its result.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -69,8 +69,8 @@ int main() {
     int64_t count = 0;
     const double begin = BusySeconds();
     double spent = 0;
-    // Reads the clock only after 1, 2, 4, .. products, because this is a system
-    // call.
+    // Reads the clock only after 1, 2, 4, .. products, because reading it is a
+    // system call.
     for (int64_t next = 1; spent < seconds; next *= 2) {
       for (; count < next; ++count) ComputeProduct(a.get(), b.get(), c.get());
       spent = BusySeconds() - begin;
