@@ -96,7 +96,7 @@ def write_wheel(package, module, folder):
     with zipfile.ZipFile(new, "w") as archive:
 
         def add(name, content):
-            entry = zipfile.ZipInfo(name)  # with the year 1980
+            entry = zipfile.ZipInfo(name)  # the timestamp is in 1980
             is_program = "/scripts/" in name or "/data/lib/" in name
             entry.external_attr = (0o100755 if is_program else 0o100644) << 16
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
