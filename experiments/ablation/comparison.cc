@@ -178,7 +178,7 @@ std::string PValue(double p) {
 }
 
 // Returns the number of comparisons that satisfy `counts`, for the metric that
-// has the most of them.
+// has the most such comparisons.
 template <typename Counts>
 size_t MostOfAMetric(const std::vector<Comparison>& comparisons,
                      const Counts& counts) {

@@ -27,7 +27,7 @@ struct AxisValue {
 };
 
 struct Axis {
-  // The path of a field if the axis is a field, or another name.
+  // The path of the field, or another name if the axis is not a single field.
   std::string name = {};
   std::vector<AxisValue> values = {};
   size_t baseline = 0;  // index of the value with which the others are compared

@@ -201,7 +201,7 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
         IsOk());
   }
   ASSERT_THAT(WriteStatus(JoinPath(folder, "b"), {.step = 3}), IsOk());
-  // Must be ignored, because the list does not read examples.
+  // The file must be ignored, because the list does not read examples.
   ASSERT_THAT(
       WriteFileAtomically(JoinPath(folder, "b/examples.jsonl"), "no JSON\n"),
       IsOk());

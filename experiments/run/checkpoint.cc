@@ -321,7 +321,7 @@ absl::Status SaveCheckpoint(const std::string& run_folder,
   REGARD_CHECK_GE(keep, 1);
   REGARD_ASSIGN_OR_RETURN(const std::string folder,
                           CheckpointFolder(run_folder, files));
-  // Does not create the directories above, because the user may have removed
+  // Does not create the parent directories, because the user may have removed
   // the run.
   if (files.MakeDirectory(folder) == 0) {
     REGARD_RETURN_IF_ERROR(SyncDirectory(run_folder, files));

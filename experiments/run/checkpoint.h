@@ -57,7 +57,8 @@ struct Checkpoint {
   int64_t step = 0;
   std::string path;
 
-  // Whether the checkpoint contains the best weights in addition to the last.
+  // Whether the checkpoint contains the best weights in addition to the last
+  // weights.
   bool has_best = false;
   // Steps of the snapshots that this checkpoint refers to, in increasing order.
   std::vector<int64_t> snapshots = {};
@@ -108,7 +109,7 @@ absl::StatusOr<FoundCheckpoints> FindCheckpoints(
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files);
 
-// Among the checkpoints up to step `newest`, removes all but the newest `keep`.
+// Removes all but the newest `keep` of the checkpoints up to step `newest`.
 // SaveCheckpoint() also removes them, but a process may die before it does.
 absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
                               int keep, FileOperations& files);

@@ -193,8 +193,8 @@ absl::StatusOr<std::vector<std::string>> BeginProcess(
     Json& before = processes.back();
     if (!before.contains(kToStep)) before[kToStep] = step;
     AddDifferences(before, process, &differences);
-    // The previous process finished no optimizer step, or a kill lost its
-    // steps.
+    // Removes the previous process if it finished no optimizer step, or if a
+    // kill lost its steps.
     if (before[kToStep] == before[kFromStep])
       processes.erase(processes.end() - 1);
   }

@@ -93,8 +93,8 @@ absl::Status RefuseLostConfig(const std::string& run_folder);
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";
 
 struct CheckpointRecord {
-  // In the record of a run folder, the directory of the checkpoints. In the
-  // record of a checkpoint directory, the run folder. Absolute and without
+  // The directory of the checkpoints in the record of a run folder, or the run
+  // folder in the record of a checkpoint directory. Absolute and without
   // symbolic links.
   std::string path = {};
   // Digest of the config and the data of the run.

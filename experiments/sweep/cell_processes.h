@@ -56,9 +56,9 @@ class CellProcesses {
   int stop_signal_ = 0;
 };
 
-// Calls `compute` with each number from 0 to count - 1, in a child process
-// each, and returns the texts or errors. At most `jobs` children run at the
-// same time.
+// Calls `compute` with each number from 0 to count - 1, and returns the texts
+// or errors. Each call has its own child process. At most `jobs` children run
+// at the same time.
 std::vector<absl::StatusOr<std::string>> ComputeInChildren(
     size_t count, int jobs,
     absl::FunctionRef<absl::StatusOr<std::string>(size_t)> compute);

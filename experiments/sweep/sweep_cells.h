@@ -45,7 +45,7 @@ struct PlannedCell {
   std::string folder = {};  // the run folder
   CellKey key = {};
   CellStage state = CellStage::kWaiting;
-  // In stage kFailed, the failure. In stage kOther, the difference.
+  // The failure in stage kFailed, or the difference in stage kOther.
   std::string reason = {};
   CellRecord record = {};
   FinishedCell finished = {};  // only in stage kRecorded
