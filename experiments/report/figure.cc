@@ -87,7 +87,8 @@ Json Number(double value) {
 }
 
 // Returns the number of decimals that keep three significant digits of the
-// largest value. At least three, and at most 300, the limit of a page.
+// largest value. At least 3. At most 300, because the script computes
+// 10^decimals.
 int DecimalsOf(double largest) {
   if (largest >= 0.1) return 3;
   return std::min(2 - static_cast<int>(std::floor(std::log10(largest))), 300);

@@ -59,7 +59,7 @@ struct Scale {
   double At(double value) const {
     return begin + (value - low) / (high - low) * (end - begin);
   }
-  // Returns the round numbers in the range, for the axis.
+  // Returns the round numbers in the range, which the axis shows.
   std::vector<double> Ticks() const {
     const double rough = (high - low) / kMaxTicks;
     const double power = std::pow(10, std::floor(std::log10(rough)));

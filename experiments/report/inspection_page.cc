@@ -121,7 +121,7 @@ std::vector<Picture> PicturesOf(const Inspection<float>& inspection,
   return pictures;
 }
 
-// Divides each number by the sum of all, unless the sum is 0.
+// Divides each number by the sum of all numbers, unless the sum is 0.
 std::vector<double> SharesOf(std::vector<double> numbers) {
   const double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
   for (double& number : numbers) number /= sum > 0 ? sum : 1;

@@ -138,7 +138,7 @@ struct Folded {
   std::string label = {};
   std::variant<Table, std::string> content = {};
   bool open = false;  // whether it is unfolded initially
-  // whether Markdown shows the content under its label
+  // Whether Markdown shows the content under its label.
   bool in_markdown = false;
 };
 
