@@ -1,7 +1,7 @@
-// Reads a run folder to use its trained model, or to begin another training
-// with its weights (training.initial_weights). Does not read the data and does
-// not lock the folder, so the run may still be training. A Hugging Face model
-// folder is read as the equivalent run.
+// Reads a run folder to use its trained model, or to begin another run with its
+// weights (training.initial_weights). Does not read the data and does not lock
+// the folder, so the run may still be training. A Hugging Face model folder is
+// read as the equivalent run.
 #ifndef EXPERIMENTS_TASKS_TRAINED_RUN_H_
 #define EXPERIMENTS_TASKS_TRAINED_RUN_H_
 

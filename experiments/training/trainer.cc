@@ -190,7 +190,7 @@ void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
   worker.forward.Backward(worker.sums, worker.seeds);
 }
 
-// Repeats the optimizer step that failed on this thread, and checks every value
+// Repeats on this thread the optimizer step that failed, and checks every value
 // and every gradient.
 absl::Status Trainer::ExplainFault(
     absl::Span<const absl::Span<const int64_t>> batches) {

@@ -118,7 +118,7 @@ absl::Status Trainer::Save() {
       content.optimizer.push_back(std::move(view));
     }
   };
-  // whole slabs, of which each rank has only a part
+  // Whole slabs. Each rank has only a part of a slab.
   std::list<Slab<float>> wholes;
   for (const auto& slab : optimizer_->state()) {
     add(reducer_.GatherToRankZero(slab.values, &wholes.emplace_back()),

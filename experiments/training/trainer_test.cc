@@ -355,7 +355,7 @@ TEST(TrainerTest, TheStateOfARunWithoutUpdatesHasEveryField) {
 }
 
 // The final evaluation may take long, so a kill must lose nothing else. The
-// number of records in the checkpoint avoids writing a record twice.
+// checkpoint stores the number of records, so that no record is written twice.
 TEST(TrainerTest, ACheckpointComesBeforeTheFinalEvaluation) {
   FallingTask task(Better::kHigher);
   const Experiment config =

@@ -481,8 +481,8 @@ absl::StatusOr<std::string> TrainingRun::Report(
   report.notes = notes_;
   REGARD_ASSIGN_OR_RETURN(report.records,
                           ReadMetricsLog(folder_.File("metrics.jsonl")));
-  // Reads the file, because a resumed run may have a config that was read from
-  // it.
+  // Reads the file, because a resumed run may have read its config from this
+  // file.
   REGARD_ASSIGN_OR_RETURN(report.resolved_config,
                           folder_.Read("resolved.textproto"));
   return presenter.WriteReport(folder_, std::move(report));

@@ -239,7 +239,8 @@ TEST_F(PairsSourceTest, ARunThatGoesOnReadsTheModelThatItHasKept) {
   const auto data = Load(options);
   ASSERT_THAT(data, IsOk());
   const std::string kept = data->files.at("subwords.model");
-  // Training subwords on the new file fails: later loads use the stored model.
+  // Training subwords on the new file fails, so the second load must use the
+  // stored model.
   Write("s", "a\na\na\n");
   EXPECT_THAT(Load(options), ::testing::Not(IsOk()));
   std::vector<std::string> names;
