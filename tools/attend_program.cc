@@ -228,7 +228,7 @@ std::vector<double> VisibleScores(const SiteRecorder<double>::Seen& scores,
   return visible;
 }
 
-// Finalizes the parameters of the layer and runs it.
+// Finalizes the parameters of the layer, and runs the layer.
 absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
                                            ParameterStore<double>& parameters,
                                            int seed) {

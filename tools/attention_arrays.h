@@ -24,7 +24,7 @@ namespace regard {
 
 struct NumberArray {
   std::vector<int64_t> shape;
-  // row-major; as many numbers as the shape requires
+  // Row-major. As many numbers as the shape requires.
   std::vector<double> numbers;
 };
 

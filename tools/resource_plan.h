@@ -29,7 +29,7 @@ struct ResourcePlan {
   // All parameters, in order of registration.
   std::vector<ParameterInfo> parameters;
   int64_t elements = 0;  // total number of elements
-  // Bytes during training.
+  // The memory of the parameters during training, in bytes.
   int64_t value_bytes = 0;
   int threads = 0;  // number of threads that compute shards
   int gradient_slabs = 0;

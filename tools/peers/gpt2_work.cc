@@ -105,8 +105,8 @@ class Gpt2Work : public TimedWork {
     return read_;
   }
 
-  // Reads ids [rows, n]. If `ends`, they are the end of the prompts, so appends
-  // the most probable id to each.
+  // Reads ids [rows, n]. If `ends`, the ids are the end of the prompts, and the
+  // most probable id is appended to each row.
   void Advance(DecoderCache<float>& cache, absl::Span<const int32_t> ids,
                bool ends) {
     const Tape<float>::Mark mark = tape_.Save();
@@ -135,7 +135,7 @@ class Gpt2Work : public TimedWork {
 
   const int64_t time_;
   const int64_t length_;
-  const int64_t part_;  // ids of each prompt that are read at once
+  const int64_t part_;  // number of ids of a prompt that are read at once
   const int64_t vocabulary_;
   const std::vector<int32_t> prompts_;  // [rows, source_time]
   std::vector<int32_t> rows_;           // 0, 1, ..

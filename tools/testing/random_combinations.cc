@@ -186,7 +186,7 @@ Outcome InAProcess(const std::string& folder,
 }
 
 // Returns the first problem of a rejection, without its place, its numbers and
-// the names of the messages around its field.
+// the names of the messages that enclose its field.
 std::string KindOf(const std::string& refusal) {
   static const auto* const kPlace = new std::regex("^[^ ]*: error: ");
   static const auto* const kOuter =

@@ -201,8 +201,7 @@ class RandomModel {
       }
     }
     for (const auto& [name, text] : other) {
-      // A training that is killed while it writes a file leaves a temporary
-      // file.
+      // A run that is killed while it writes a file leaves a temporary file.
       if (absl::StrContains(name, ".tmp-")) continue;
       if (whole.count(name) == 0) return Fail(what + " has more: " + name);
     }
