@@ -112,11 +112,11 @@ CaptionSet MakeCanvases(int64_t count, const DrawableObjects& objects,
     const auto corner = static_cast<int32_t>(random.BelowAt(draw++, 4));
     const bool top = corner < 2;
     const bool left = corner % 2 == 0;
-    // The quadrants of the three things: the corner, the other quadrant in its
+    // The quadrants of the three objects: the corner, the other quadrant in its
     // column, and the other quadrant in its row.
     const int32_t quadrants[] = {corner, corner ^ 2, corner ^ 1};
     for (int thing = 0; thing < 3; ++thing) {
-      // Reserves 256 numbers for the draws of one thing.
+      // Reserves 256 numbers for drawing one object.
       objects.draw(kinds[thing], random.BitsAt(draw++) >> 8,
                    absl::MakeSpan(tile));
       uint8_t* to = set.images.pixels.data() + i * set.images.shape.size() +

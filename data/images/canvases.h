@@ -1,4 +1,5 @@
-// Generated canvases of three things, and sentences about their positions.
+// Generated canvases that show three objects each, with sentences about the
+// positions of the objects.
 #ifndef DATA_IMAGES_CANVASES_H_
 #define DATA_IMAGES_CANVASES_H_
 
@@ -19,7 +20,7 @@ namespace regard {
 // Three different kinds, in ascending order.
 using KindTriple = std::array<int32_t, 3>;
 
-// The triples of `kinds` kinds, divided into splits at random, using `seed`.
+// All triples of `kinds` kinds, divided into splits at random, using `seed`.
 // The test split gets a fifth (rounded up), the dev split a tenth, and the
 // training split the rest. Test canvases therefore show combinations that do
 // not occur in training.
@@ -30,7 +31,7 @@ struct TripleSplits {
 };
 TripleSplits SplitTriples(int32_t kinds, uint64_t seed);
 
-// A source of grey pictures of things, with their names.
+// A source of grey pictures of objects, with the names of the objects.
 struct DrawableObjects {
   int64_t side = 0;                // height and width of a picture
   std::vector<std::string> names;  // indexed by kind
@@ -39,11 +40,11 @@ struct DrawableObjects {
       draw;
 };
 
-// Returns things that are geometric shapes of any size and brightness, slightly
-// rotated.
+// Returns objects that are geometric shapes of any size and brightness,
+// slightly rotated.
 DrawableObjects ShapeObjects(int64_t side, uint64_t seed);
 
-// Returns things that are images of a labelled set. `kinds` are the classes to
+// Returns objects that are images of a labelled set. `kinds` are the classes to
 // show. Each picture of a kind is a random image of this class. Returns
 // InvalidArgument, with a message that begins with `what`, if one of these
 // classes has no images. `images` must be grey and square, and must outlive the
@@ -53,10 +54,11 @@ absl::StatusOr<DrawableObjects> ImageObjects(
     absl::Span<const std::string> kinds, uint64_t seed, absl::string_view what);
 
 // Returns `count` canvases [1, 2 * side, 2 * side]. Three of the four quadrants
-// show one thing each, and the kinds of the three things are a triple. The
-// sentence begins with the thing that touches the two others: "<prompt> a
-// circle above a star and left of a cross". Each name of a thing refers to its
-// quadrant. Canvas i depends only on i, `seed` and `split`.
+// show one object each, and the kinds of these objects are one of `triples`.
+// The sentence begins with the object that touches the other two: "<prompt> a
+// circle above a star and left of a cross". Each word that names an object
+// refers to the quadrant of the object. Canvas i depends only on i, `seed` and
+// `split`.
 CaptionSet MakeCanvases(int64_t count, const DrawableObjects& objects,
                         absl::Span<const KindTriple> triples,
                         absl::Span<const std::string> prompt, uint64_t seed,

@@ -20,7 +20,7 @@ using ::regard::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
-// Returns things that are drawn as tiles of one grey value per kind.
+// Returns objects that are drawn as tiles, with one grey value per kind.
 DrawableObjects FlatThings() {
   const auto draw = [](int32_t kind, uint64_t, absl::Span<uint8_t> pixels) {
     std::fill(pixels.begin(), pixels.end(), static_cast<uint8_t>(kind + 1));
@@ -48,7 +48,7 @@ TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
   EXPECT_EQ(SplitTriples(2, 1).train.size(), 0);
 }
 
-// The test finds the quadrants of a canvas by their grey values.
+// The grey value of a quadrant determines the kind of its object.
 TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
   const DrawableObjects objects = FlatThings();
   const std::vector<std::string> prompt = {"see"};
@@ -66,7 +66,7 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
       for (const int same : {1, 4, 5}) EXPECT_EQ(pixels[at + same], pixels[at]);
     }
     EXPECT_THAT(quadrants, UnorderedElementsAreArray({0, 1, 2, 3}));
-    // The thing named first is in the corner opposite to the empty quadrant.
+    // The object named first is in the corner opposite to the empty quadrant.
     const auto empty = static_cast<int>(
         std::find(quadrants.begin(), quadrants.end(), 0) - quadrants.begin());
     const int corner = 3 - empty;

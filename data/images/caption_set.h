@@ -59,8 +59,8 @@ struct CaptionSplits {
   // The text of the trained model's vocabulary, if the model is opened without
   // its data.
   std::string vocabulary = {};
-  // The lengths that a trained model has stored, or else the lengths of
-  // `train`.
+  // The target lengths that a trained model has stored. If absent, the lengths
+  // of `train` apply.
   std::optional<TargetLengths> lengths = {};
 };
 

@@ -12,15 +12,14 @@
 namespace regard {
 
 // Returns the pixels of a PNG or JPEG file in grey (1 channel) or red, green
-// and blue (3), rotated by its Exif orientation. They are equal to the pixels
-// of Pillow's
+// and blue (3), rotated by its Exif orientation. Alpha is ignored. The pixels
+// are equal to the result of this expression in Pillow:
 //
 //   ImageOps.exif_transpose(Image.open(path)).convert("L" or "RGB")
 //
-// which drops alpha. As an exception, 16-bit grey is reduced to its upper 8
-// bits. An image may have at most 2^26 pixels, and at most 65535 on a side.
-// Errors are InvalidArgument without the name of the file: "is a damaged PNG
-// file: ...".
+// As an exception, 16-bit grey is reduced to its upper 8 bits. An image may
+// have at most 2^26 pixels, and at most 65535 on a side. Errors are
+// InvalidArgument without the name of the file: "is a damaged PNG file: ...".
 absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels);
 
 // Reads and decodes the file ResolveUserPath(path), which may have at most 64
@@ -29,9 +28,9 @@ absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels);
 absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
                                 std::string* sha256 = nullptr);
 
-// Reads one image for a model of `set`, without a label. The image is converted
-// to the channels and the format of the set. If the set has no format, an image
-// of another size is an error.
+// Reads one image, without a label, for a model that was trained on `set`. The
+// image is converted to the channels and the format of the set. If the set has
+// no format, an image of another size is an error.
 absl::StatusOr<ImageSet> ReadImageLike(const std::string& path,
                                        const ImageSet& set);
 

@@ -1,4 +1,4 @@
-// Converts images of files to the inputs of a model.
+// Converts images from files to the inputs of a model.
 #ifndef DATA_IMAGES_IMAGE_FORMAT_H_
 #define DATA_IMAGES_IMAGE_FORMAT_H_
 

@@ -58,10 +58,10 @@ absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
 // The errors of images that cannot be read, by path.
 using BadImages = std::map<std::string, absl::Status>;
 
-// Reads the images in their order, without labels. Decodes them on all threads
-// of the machine. The result does not depend on the number of threads. Appends
-// the SHA-256 of each file to `digests`, one per line. Images that cannot be
-// read are added to `bad`, and are black. Returns the error of
+// Reads the images in order, without labels. Decodes them on all threads of the
+// machine. The result does not depend on the number of threads. Appends the
+// SHA-256 of each file to `digests`, one per line. An image that cannot be read
+// is added to `bad`, and its pixels are black. Returns the error of
 // CheckImageBytes(), if any.
 absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
                                     const ImageFormat& format,
@@ -75,7 +75,7 @@ absl::Status BadImagesError(const std::vector<ListedImage>& images,
                             const BadImages& bad);
 
 // The indices of the examples of each split, in ascending order. The seed
-// chooses the splits of `count` examples.
+// determines which of the `count` examples are in each split.
 struct SplitOrder {
   std::vector<size_t> train;
   std::vector<size_t> dev;

@@ -33,8 +33,8 @@ struct ImageSet {
   std::vector<uint8_t> pixels = {};  // [images, channels, height, width]
   // [images], 0 .. classes - 1. Empty if there are no classes.
   std::vector<int32_t> labels = {};
-  // Converts image files to this shape. If absent, files must already have this
-  // shape.
+  // The format to which image files are converted. If absent, files must
+  // already have this shape.
   std::optional<ImageFormat> format = {};
 
   int64_t size() const {

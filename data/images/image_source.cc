@@ -65,7 +65,7 @@ class FashionMnistSource
   }
 };
 
-// Whether a name is the name of an image file.
+// Whether `name` has the extension of an image file.
 bool IsImageName(absl::string_view name) {
   return absl::EndsWithIgnoreCase(name, ".png") ||
          absl::EndsWithIgnoreCase(name, ".jpg") ||
@@ -140,7 +140,7 @@ absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
   return files;
 }
 
-// Returns the error of bad images. The error also names classes without a good
+// Returns the error for bad images. The error also names classes without a good
 // image.
 absl::Status ErrorOf(const LabelledFiles& files, const BadImages& bad) {
   const absl::Status error = BadImagesError(files.images, bad);

@@ -24,10 +24,11 @@ struct ImageData {
   std::vector<std::string> notes;  // see Task::Notes()
 };
 
-// Reads the files of Fashion-MNIST. `given` is a path of the user: the
-// directory of the files, or the file of training images in it. If empty, reads
-// the directory of Debian's package dataset-fashion-mnist. Errors name the file
-// and the byte. The error of a missing file says how to install the data set.
+// Reads the files of Fashion-MNIST. `given` is a path from the user: the
+// directory of the files, or the file of training images in this directory. If
+// empty, reads the directory of Debian's package dataset-fashion-mnist. Errors
+// name the file and the byte. The error for a missing file says how to install
+// the data set.
 absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
                                            const FashionMnistConfig& config);
 

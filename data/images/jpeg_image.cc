@@ -76,7 +76,8 @@ absl::StatusOr<ImageRows> DecodeJpeg(absl::string_view bytes) {
   tjDecompressHeader3(decoder, data, bytes.size(), &width, &height,
                       &subsampling, &colors);
   // tjDecompressHeader3() also fails for subsampling factors without a name,
-  // such as 4:1:0. TurboJPEG has then read the header and can decode the image.
+  // such as 4:1:0. Even so, TurboJPEG has read the header and can decode the
+  // image.
   if (height < 1 || colors < 0) return Damaged(decoder);
   ImageRows rows = {.height = height, .width = width};
   if (rows.height * rows.width > kMaxImagePixels) {

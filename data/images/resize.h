@@ -30,8 +30,8 @@ struct ImageSize {
 
 // Resizes an image to `size` and returns its central part of size `kept`, which
 // must not be larger. If the difference is odd, the smaller half is cut off
-// above and left, as in transformers. Does not compute the pixels that are cut
-// off, because there may be thousands of times as many of them.
+// above and left, as in the transformers library. Does not compute the pixels
+// that are cut off. In a long, narrow image, almost all pixels may be cut off.
 Image ResizeAndCrop(const Image& image, const ImageSize& size,
                     const ImageSize& kept, Resampling resampling);
 

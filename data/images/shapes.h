@@ -12,7 +12,7 @@
 
 namespace regard {
 
-// Returns the names of the shapes, by kind.
+// Returns the names of the shapes, indexed by kind.
 std::vector<std::string> ShapeNames();
 
 struct PlacedShape {
@@ -24,14 +24,14 @@ struct PlacedShape {
   double brightness = 1;  // 0 .. 1
 };
 
-// Draws a shape on grey pixels [height, width]. The brighter value of each
-// pixel remains. Edges are smoothed by 4 x 4 samples per pixel.
+// Draws a shape on grey pixels [height, width]. Each pixel keeps the brighter
+// of its old and its new value. Edges are smoothed by 4 x 4 samples per pixel.
 void DrawShape(const PlacedShape& shape, int64_t height, int64_t width,
                absl::Span<uint8_t> pixels);
 
-// Returns `count` images [1, size, size]. Each shows one shape with a random
-// place, size, brightness and slight rotation, and noise. Depends only on
-// `seed` and `split`. Image i does not depend on `count`.
+// Returns `count` images [1, size, size]. Each image shows one slightly rotated
+// shape with a random place, size and brightness. Noise is added. The images
+// depend only on `seed` and `split`. Image i does not depend on `count`.
 ImageSet MakeShapes(int64_t count, int64_t size, uint64_t seed,
                     absl::string_view split);
 
