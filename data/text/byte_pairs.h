@@ -98,11 +98,11 @@ class BytePairs {
 };
 
 // Reads the tokenizer of a directory from tokenizer.json or, if that is
-// missing, from vocab.json and merges.txt. The added tokens are read from
-// added_tokens.json, special_tokens_map.json and tokenizer_config.json, if
-// these files exist. Otherwise, <|endoftext|> is the only added token. Errors
-// are the same as in FromText(). Tokens that are added around a text are also
-// an error.
+// missing, from vocab.json and merges.txt. If vocab.json has <|endoftext|>, it
+// is an added token. Further added tokens are read from added_tokens.json,
+// special_tokens_map.json and tokenizer_config.json, if these files exist.
+// Errors are the same as in FromText(). Tokens that are added around a text are
+// also an error.
 absl::StatusOr<BytePairs> ReadBytePairs(const std::string& folder);
 
 }  // namespace regard

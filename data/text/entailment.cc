@@ -48,7 +48,7 @@ constexpr std::array<absl::string_view, 2> kVerbs[] = {
     {"calms soothes", "scares frightens"},
     {"feeds", "starves"},
 };
-// Kinds of things, each with words that belong only to this kind.
+// The name of each kind of nouns, and the nouns that belong only to this kind.
 constexpr std::array<absl::string_view, 2> kNouns[] = {
     {"person", "farmer doctor teacher soldier nurse baker lawyer singer"},
     {"dog", "beagle poodle terrier bulldog collie"},

@@ -4,8 +4,9 @@
 //
 // The first sentence comes from a grammar: "the [adjective] noun verb the
 // [adjective] noun .". A rule changes it to the second sentence. As in the
-// corpus of Bowman et al., both sentences are about the same things: a small
-// thing is not large.
+// corpus of Bowman et al., both sentences are about the same objects. A
+// sentence about "the small cat" therefore contradicts the same sentence about
+// "the large cat".
 //
 //   entails      kSynonym            small -> little, helps -> assists
 //                kKind               beagle -> dog
@@ -79,7 +80,7 @@ class EntailmentPairs {
   using Meanings = std::map<std::string, Meaning, std::less<>>;
 
   static Meanings AllMeanings();
-  // Returns the rules of Grammar, in which all words have the same weight.
+  // Returns the rules for a Grammar in which all words have the same weight.
   static std::string RulesOf(const Meanings& meanings);
   // Whether a rule replaces a word that means `here` with a word that means
   // `there`.

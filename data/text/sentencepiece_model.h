@@ -106,8 +106,8 @@ class SentencepieceModel {
   template <typename Visit>
   void ForEachPiece(absl::string_view text, Visit visit) const;
   // Returns the score of a `piece` from ForEachPiece(). As in the library,
-  // `length` counts bytes if the best segmentation is searched, and characters
-  // if a segmentation is sampled.
+  // `length` counts bytes in the search for the best segmentation, and
+  // characters in sampling.
   double Score(const Piece* piece, size_t length) const;
   // Returns the characters of `text`. User-defined pieces are not split.
   std::vector<absl::string_view> Symbols(absl::string_view text) const;
@@ -119,10 +119,10 @@ class SentencepieceModel {
   sentencepiece::TrainerSpec::ModelType type_;
   std::vector<std::string> order_;  // pieces of text, in the order of the model
   absl::flat_hash_map<std::string, Piece> pieces_;
-  size_t longest_ = 0;       // bytes of the longest piece
-  size_t longest_user_ = 0;  // bytes of the longest user-defined piece, or 0
+  size_t longest_ = 0;       // length of the longest piece, in bytes
+  size_t longest_user_ = 0;  // length of the longest user-defined piece, or 0
   float lowest_score_ = 0;
-  // Never less than this value, as in the library.
+  // At least this value, as in the library.
   float highest_score_ = std::numeric_limits<float>::min();
 };
 

@@ -41,7 +41,7 @@ UnigramLattice Lattice() {
   return lattice;
 }
 
-// Returns every path from `begin` on with its score.
+// Returns every path that starts at `begin`, with its score.
 std::map<PieceEnds, double> AllPaths(int64_t begin) {
   if (begin == 5) return {{{}, 0.0}};
   std::map<PieceEnds, double> paths;

@@ -63,9 +63,9 @@ class WordPiece : public TokenList {
  public:
   // Makes a tokenizer. Token i has id i. Returns an error for a token that is
   // empty, repeated, or longer than kMaxTokenBytes but not longer than the
-  // longest word, and for a missing unknown, classifier or separator. Returns
-  // all errors in one InvalidArgument, as lines "PATH:LINE: error: ..". Lines
-  // count from 1.
+  // longest word. A missing unknown, classifier or separator token is also an
+  // error. Returns all errors in one InvalidArgument, as lines "PATH:LINE:
+  // error: ..". Lines count from 1.
   static absl::StatusOr<WordPiece> Create(std::vector<std::string> tokens,
                                           absl::string_view path,
                                           const WordPieceOptions& options);
