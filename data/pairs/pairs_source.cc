@@ -35,9 +35,9 @@ namespace regard {
 namespace {
 
 constexpr int64_t kMaxModelBytes = int64_t{1} << 26;
-// The maximum size of the pairs of data.path.
+// The maximum total size of the pairs in data.path.
 constexpr int64_t kMaxTextBytes = int64_t{256} << 20;
-// The maximum size of the pairs of a split with its own files.
+// The maximum total size of the pairs of a split with its own files.
 constexpr int64_t kMaxSplitBytes = int64_t{2} << 30;
 
 constexpr absl::string_view kWhereCorporaComeFrom =

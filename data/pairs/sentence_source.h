@@ -40,8 +40,8 @@ struct SentenceData {
   // The vocabularies, if they are not built from the words of `train`.
   std::optional<Vocabulary> source_vocabulary = {};
   std::optional<Vocabulary> target_vocabulary = {};
-  // The lengths that a trained model has stored, or else the lengths of
-  // `train`.
+  // The target lengths that a trained model has stored. If absent, the lengths
+  // of `train` apply.
   std::optional<TargetLengths> lengths = {};
   // The tokenizers of raw text. Null if sentences are split into words.
   Tokenizers tokenizers = {};
@@ -79,7 +79,8 @@ class SentenceSource : public DataSource<SentenceData> {
   }
 };
 
-// Returns the source of a valid config, or null if it has other data.
+// Returns the data source of a valid config, or null if it is not a
+// SentenceSource.
 std::unique_ptr<SentenceSource> SentenceSourceOf(
     const Data& config, const DataSourceRegistry& sources);
 

@@ -13,7 +13,7 @@
 namespace regard {
 
 // The minimum size of `train`. The other splits use only words of `train`, and
-// fewer sentences have too few words to form other sentences.
+// a smaller `train` has too few words for them.
 inline constexpr int kMinPhrasebookTrain = 50;
 // The largest ratio of the size of another split to the size of `train`.
 inline constexpr int kMaxPhrasebookRatio = 10;
@@ -23,7 +23,7 @@ inline constexpr int kMaxPhrasebookRatio = 10;
 // kMaxPhrasebookRatio * `train`.
 struct PhrasebookOptions {
   uint64_t seed = 1;
-  int train = 8000;  // sentence pairs; the first: `they are watching .`
+  int train = 8000;  // sentence pairs
   int dev = 200;
   int test_unseen = 500;
   int test_unseen_pairs = 500;

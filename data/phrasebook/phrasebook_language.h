@@ -26,7 +26,8 @@ Bits BitsOf(const Values& values) {
   return bits;
 }
 
-// Returns the name of a word or a rule, or else its first English form.
+// Returns the name of a word or a rule. If the type has no names, returns the
+// first English form.
 template <typename Word>
 absl::string_view NameOf(const Word& word) {
   if constexpr (requires { word.name(); }) {
@@ -74,7 +75,7 @@ struct Token {
 
   Type type = Type::kLiteral;
   std::string text;                      // as written: "que|qu'", "BE.OBJECT"
-  Slot slot = SUBJECT;                   // slot of the phrase, or to agree with
+  Slot slot = SUBJECT;                   // slot of the phrase or agreement
   const Auxiliary* auxiliary = nullptr;  // if kAuxiliary
   // The English words that the token is linked to. A kPhrase is linked to them
   // in addition to its own words.
@@ -93,7 +94,8 @@ class Language {
 
   const Grammar& grammar() const { return grammar_; }
 
-  // Returns the tokens of a text in `english` or `french` of the grammar.
+  // Returns the tokens of `text`, an `english` or `french` pattern of the
+  // grammar.
   const std::vector<Token>& Tokens(const std::string& text) const {
     return tokens_.at(text);
   }

@@ -12,7 +12,8 @@
 
 namespace regard::phrasebook {
 
-// A sentence with the words combined in it, in their English base form.
+// A sentence pair, with the English base forms of the words that are combined
+// in it.
 struct PhrasebookSentence {
   SentencePair pair;
   absl::string_view construction;

@@ -58,8 +58,8 @@ struct NounPhrase {
 
   bool IsFeminine() const;
   Person PersonOf() const;
-  bool IsPlural() const;  // number as a subject
-  Bits Kinds() const;     // PEOPLE for pronouns and names
+  bool IsPlural() const;
+  Bits Kinds() const;  // PEOPLE for pronouns and names
 };
 
 // The parts of a sentence, before it is rendered in a language.
