@@ -48,7 +48,7 @@ class PairReader {
   int64_t pairs() const { return pairs_; }
   // The number of lines read so far from the first file.
   int64_t lines() const { return first_.number(); }
-  // The counts for the lines read so far.
+  // The counts of changes and ignored lines, for the lines read so far.
   TextCounts counts() const;
 
   // The SHA-256 of the first file (`path` or `source`) and of the second file

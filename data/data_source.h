@@ -39,8 +39,8 @@ struct DataRequest {
   std::string dev_path = {};  // data.dev_path; empty if not given
   uint64_t seed = 0;
   int text_version = PresentTextVersion();
-  // Reads files that the same run stored earlier, with the same options. Null
-  // for a new run.
+  // Reads the files that the run stored earlier for the same options. Null for
+  // a new run.
   ReadRunFile read_run_file = nullptr;
 };
 
@@ -69,7 +69,7 @@ class AnyDataSource {
  protected:
   // Checks options.dev_fraction() and options.test_fraction(), the fractions of
   // a file that become the dev and test splits. The test split may be the whole
-  // file if its range includes 1.
+  // file if the range of test_fraction includes 1.
   static void ValidateFractions(const auto& options, ConfigProblems& problems) {
     problems.CheckOwnRanges(options);
     if (options.dev_fraction() + options.test_fraction() >= 1 &&
@@ -82,8 +82,8 @@ class AnyDataSource {
 };
 
 // A source of `Data`, a copyable type. `Data::kName`, such as "sentence pairs",
-// appears in messages. A task can learn from every source of its type. A
-// plug-in must have `Options` and a constructor from them.
+// appears in messages. A task that learns from `Data` accepts every such
+// source. A plug-in must have `Options` and a constructor from them.
 template <typename Data>
 class DataSource : public AnyDataSource {
  public:

@@ -139,8 +139,8 @@ TEST(EnglishRulesTest, EntropyIsTheMeanSurpriseOfSentencesWithOneDerivation) {
   const double mean = sum / count;
   const double error = std::sqrt((squares / count - mean * mean) / count);
   EXPECT_NEAR(mean, grammar.SentenceEntropy(), 4 * error);
-  // The tolerance is the relative standard error of the surprise. The lengths
-  // have about the same relative spread.
+  // The tolerance is four relative standard errors of the surprise. The
+  // relative standard error of the lengths is about the same.
   EXPECT_NEAR(characters / count / grammar.LineLength(), 1, 4 * error / mean);
 }
 

@@ -224,8 +224,8 @@ ColumnScale ScaleOf(const std::vector<double>& values) {
   return scale;
 }
 
-// Returns the number of different floats after `values`, which are sorted, are
-// standardized by `scale`.
+// Standardizes `values`, which are sorted, by `scale`. Returns the number of
+// different floats.
 size_t CountDifferent(const std::vector<double>& values,
                       const ColumnScale& scale) {
   size_t count = 0;

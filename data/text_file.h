@@ -48,8 +48,8 @@ class TextFile {
   //
   // Errors begin with path:line:column, where columns count bytes from 1. A
   // NUL, bytes that are not UTF-8, a line of more than 64 KiB, and a compressed
-  // file that is damaged or truncated are errors. A failed read is an error of
-  // the file, with the code of FileError().
+  // file that is damaged or truncated are errors. If reading fails, returns an
+  // error that names the file, with the code of FileError().
   absl::StatusOr<bool> Next();
 
   // The line. Valid until the next call of Next().
