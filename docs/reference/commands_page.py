@@ -1,4 +1,4 @@
-"""Makes the page about commands from their --help."""
+"""Makes the page about commands from the --help of each command."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ def _flags(block):
 
 
 def _block(block):
-    """Returns the lines of a part of a help text between two empty lines."""
+    """Returns the Markdown of a block of a help text, as lines."""
     if all(_FLAG.fullmatch(line) for line in block.split("\n")):
         return _flags(block)
     title, _, rest = block.partition("\n")

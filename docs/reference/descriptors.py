@@ -1,4 +1,4 @@
-"""Reads a FileDescriptorSet of protoc, with comments, without other packages.
+"""Reads a FileDescriptorSet with comments. Requires no other packages.
 
 google/protobuf/descriptor.proto has the numbers of the fields.
 """

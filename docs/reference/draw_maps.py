@@ -29,8 +29,8 @@ _ADDITIVE = "additive { width: 64 }"
 # Language model: a line whose last eleven words occurred before.
 _LINE = ("19 25 30 27 3 1 4 15 9 2 6 5 8 7 10 11 20 17 "
          "3 1 4 15 9 2 6 5 8 7 10")
-_REPEAT = 13  # positions from a word back to what followed it before
-_FIRST = 19  # the first position whose word occurred before, after <bos>
+_REPEAT = 13  # distance back to the word after the earlier occurrence
+_FIRST = 19  # first position of a repeated word, with <bos> at 0
 _LANGUAGE_MODEL_TRAINING = [
     "training.epochs=3", "training.checkpoint_every=0",
     "training.keep_checkpoints=1"
@@ -56,7 +56,7 @@ def with_rotary(name, fields):
 
 
 def multi_head(name, fields):
-    """Returns a model with fields of multi-head attention outside its score."""
+    """Returns a model with these fields of multi-head attention."""
     return language_model(
         name, f"attention={{heads: 2 attention {{ scaled_dot {{}} {_ROTARY} }} "
         f"{fields}}}")
@@ -144,7 +144,7 @@ def maps(regard, run, *arguments):
 
 
 def mean_weight(rows, columns_of):
-    """Returns the mean fraction of a row's absolute weights in one column."""
+    """Returns the mean fraction of row i's absolute weights at columns_of(i)."""
     fractions = [
         abs(row[columns_of(i)]) / (sum(map(abs, row)) or 1)
         for i, row in enumerate(rows) if i >= _FIRST

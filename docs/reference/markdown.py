@@ -17,7 +17,7 @@ def paragraphs(comment):
 
 
 def escaped(text):
-    """Escapes what Markdown would change outside of code spans."""
+    """Escapes characters that Markdown interprets outside of code spans."""
     pieces = re.split(r"(`[^`]*`)", text)
     for i in range(0, len(pieces), 2):
         piece = re.sub(r"(?<![\w-])(--[a-z_]+(?:=[A-Z]+)?)", r"`\1`", pieces[i])

@@ -1,4 +1,4 @@
-"""Rules that collect what the pages of the reference are made from."""
+"""Rules that collect the sources of the reference pages."""
 
 def _descriptor_set_impl(ctx):
     # buildifier: disable=native-proto-info

@@ -1,4 +1,5 @@
-// Learns the sine on the tape, then uses the run in the folder argv[1].
+// Trains a small network to compute the sine. Then makes a prediction with the
+// run in the folder argv[1].
 #include <cmath>
 #include <cstdio>
 

@@ -13,7 +13,8 @@ base="${PWD}/$6"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
-# translate_by RUN: a sentence must give one line, and `inspect` a page.
+# translate_by RUN checks that a sentence gives one line, and that `inspect`
+# writes a page.
 translate_by() {
   [[ "$(echo 'they are watching .' | "${translate}" --run="$1" | wc -l)" == 1 ]]
   "${inspect}" --run="$1" --source='they are watching .' \
