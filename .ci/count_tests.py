@@ -3,9 +3,9 @@
 Usage: count_tests.py BROKEN FOLDER
 
 Counts targets, including cached ones. BROKEN is 1 if a Bazel command failed,
-which counts as a failure even if no test failed. Lists what passing tests have
-skipped, and tests that do not apply to the build, such as trainings under
-sanitizers.
+which counts as a failure even if no test failed. Lists the checks that passing
+tests have skipped, and the tests that do not apply to the build, such as
+training runs under sanitizers.
 """
 
 import collections
@@ -16,8 +16,8 @@ import sys
 import urllib.parse
 
 _PASSED = ("PASSED", "FLAKY")
-# A skip in the output of GoogleTest, which has one line for each case, or of
-# the lint tests.
+# Matches a skipped case in the output of GoogleTest, which has one line for
+# each case, and a skipped check in the output of the lint tests.
 _SKIP = re.compile(r"\[  SKIPPED \] .* ms\)$|SKIPPED: ")
 
 

@@ -14,13 +14,13 @@ import count_tests  # pylint: disable=wrong-import-position
 
 
 def configured(label):
-    """Returns the event that Bazel has found a test."""
+    """Returns the event of a test that Bazel has found."""
     return {"id": {"targetConfigured": {"label": label}},
             "configured": {"targetKind": "cc_test rule", "testSize": "SMALL"}}
 
 
 def summary(label, status, log=None):
-    """Returns the event that Bazel has finished a test, which wrote a log."""
+    """Returns the event of a finished test, which has written `log`."""
     passed = [{"uri": log.as_uri()}] if log else []
     return {"id": {"testSummary": {"label": label}},
             "testSummary": {"overallStatus": status, "passed": passed}}

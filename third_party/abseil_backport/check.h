@@ -1,6 +1,6 @@
 // Checks of contracts inside the program. A failed check prints its place, the
-// condition and both values, and aborts. Replaces absl/log/check.h, with the
-// project's prefix in names so that they cannot clash with it.
+// condition and both values, and aborts. Replaces absl/log/check.h. The names
+// have the project's prefix, so they cannot clash with Abseil's names.
 //
 //   REGARD_CHECK(ready) << "call Reset() first";
 //   REGARD_CHECK_EQ(query.cols(), key.cols()) << "dot score";
@@ -9,7 +9,7 @@
 // by a Status.
 //
 // The message names file and function. Only debug builds add the line, because
-// an edited comment must not change the code that computes
+// an edited comment must not change the compiled code of a computation
 // (docs/decisions/0021-what-computes-has-a-digest.md).
 #ifndef THIRD_PARTY_ABSEIL_BACKPORT_CHECK_H_
 #define THIRD_PARTY_ABSEIL_BACKPORT_CHECK_H_

@@ -1,4 +1,4 @@
-"""The C++ rules under the names that rules_cc gives them, all native."""
+"""The native C++ rules, under their names in rules_cc."""
 
 cc_binary = native.cc_binary
 cc_import = native.cc_import

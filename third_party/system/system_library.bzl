@@ -22,10 +22,11 @@ def _require(ctx, path, package):
     return found
 
 def _write_version(ctx, otherwise):
-    """Writes version.bzl, whose `VERSION` is a macro with the installed version.
+    """Writes version.bzl. Its `VERSION` defines a macro for the installed version.
 
     Files outside of the workspace are not inputs of an action. A command that
-    defines VERSION differs after an upgrade, so caches serve nothing stale.
+    defines VERSION differs after an upgrade, so caches do not return old
+    results.
 
     Args:
       ctx: the context of the repository rule.
