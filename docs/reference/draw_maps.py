@@ -144,7 +144,7 @@ def maps(regard, run, *arguments):
 
 
 def mean_weight(rows, columns_of):
-    """Returns the mean fraction of row i's absolute weights at columns_of(i)."""
+    """Returns the mean fraction of row i's absolute weight at columns_of(i)."""
     fractions = [
         abs(row[columns_of(i)]) / (sum(map(abs, row)) or 1)
         for i, row in enumerate(rows) if i >= _FIRST

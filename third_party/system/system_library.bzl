@@ -22,7 +22,7 @@ def _require(ctx, path, package):
     return found
 
 def _write_version(ctx, otherwise):
-    """Writes version.bzl. Its `VERSION` defines a macro for the installed version.
+    """Writes version.bzl. Its `VERSION` defines a macro for the version.
 
     Files outside of the workspace are not inputs of an action. A command that
     defines VERSION differs after an upgrade, so caches do not return old
