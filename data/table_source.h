@@ -22,9 +22,9 @@ inline constexpr int64_t kMaxTableBytes = int64_t{512} << 20;  // unpacked
 // one column. Notes name columns in which different values become equal in the
 // model.
 //
-// Errors are ready to print and begin with path:line:column. They report a
-// field that is not a finite number, a row with more or fewer fields than the
-// first, and quotes that are not closed.
+// Errors are ready to print and begin with path:line:column. They report fields
+// that are not finite numbers, rows with more or fewer fields than the first,
+// and quotes that are not closed.
 absl::StatusOr<RegressionData> ReadTable(const std::string& path,
                                          const TableConfig& options,
                                          uint64_t seed);

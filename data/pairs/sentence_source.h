@@ -45,7 +45,8 @@ struct SentenceData {
   std::optional<TargetLengths> lengths = {};
   // The tokenizers of raw text. Null if sentences are split into words.
   Tokenizers tokenizers = {};
-  // Segments `train` anew in each epoch. Null if the segmentation is fixed.
+  // Makes a new segmentation of `train` in each epoch. Null if the segmentation
+  // is fixed.
   std::shared_ptr<const SubwordSampler> sampler = {};
   // The contents of the files from which the tokenizers can be made again,
   // keyed by the file names in the run folder.

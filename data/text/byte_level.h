@@ -1,6 +1,8 @@
-// Byte-level text (Radford et al., "Language Models are Unsupervised Multitask
-// Learners", 2019): the characters that represent bytes in a vocabulary, and
-// the words into which a text is split before pairs are merged.
+// Byte-level text: the characters that represent bytes in a vocabulary, and the
+// words into which a text is split before pairs are merged.
+//
+// Source: Radford et al., "Language Models are Unsupervised Multitask
+// Learners", 2019.
 #ifndef DATA_TEXT_BYTE_LEVEL_H_
 #define DATA_TEXT_BYTE_LEVEL_H_
 

@@ -35,10 +35,10 @@ class BytePairs {
   };
 
   // Parses the text of a tokenizer.json. `path` names it in errors, which are
-  // ready to print and list all problems: a missing or repeated id, a byte
-  // without a token, a repeated merge, a merge of tokens that do not exist, and
-  // unsupported features. Ignores post_processor, truncation and padding,
-  // because Encode() adds no tokens to a text.
+  // ready to print and list all problems. Problems are a missing or repeated
+  // id, a byte without a token, a repeated merge, a merge of tokens that do not
+  // exist, and unsupported features. Ignores post_processor, truncation and
+  // padding, because Encode() adds no tokens to a text.
   static absl::StatusOr<BytePairs> FromText(absl::string_view text,
                                             absl::string_view path);
   // Returns a tokenizer.json, which transformers can also open.

@@ -28,9 +28,9 @@ struct LabelledTextData {
 
 // Reads a file as ReadWholeText() does. Blank lines are ignored. Errors begin
 // with path:line:column. A line of more than 64 KiB is an error. The first line
-// must have one or two tabs, and all other lines must have the same number. A
-// label must not be empty, and must occur in training. If there is a training
-// split, it must have at least two labels.
+// must have one or two tabs, and all other lines must have the same number of
+// tabs. A label must not be empty, and must occur in training. If there is a
+// training split, it must have at least two labels.
 absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config,
     int text_version = 1);

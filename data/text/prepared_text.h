@@ -52,9 +52,9 @@ std::vector<std::string> PrepareWords(absl::string_view text,
                                       const TextRules& rules,
                                       const Vocabulary* vocabulary = nullptr);
 
-// Converts no-break spaces (U+00A0, U+202F) to spaces and letters to lower
-// case, and inserts a space before each of , . ! ? unless it follows a space.
-// The result is in Unicode's composed form (NFC), so that all ways of typing an
+// Converts no-break spaces (U+00A0, U+202F) to spaces, and letters to lower
+// case. Inserts a space before each of , . ! ? unless it follows a space. The
+// result is in Unicode's composed form (NFC), so that all ways of typing an
 // accented letter give the same token.
 std::string PrepareText(absl::string_view text);
 

@@ -1,8 +1,10 @@
 // Reads sentencepiece models and segments text into subwords with them:
 // byte-pair encoding (Sennrich et al. 2016), unigram models (Kudo 2018) and
-// characters. Segmentations are the same as in sentencepiece's own programs
-// (Kudo and Richardson, "SentencePiece: a simple and language independent
-// subword tokenizer and detokenizer for neural text processing", EMNLP 2018).
+// characters. Segmentations are the same as in sentencepiece's own programs.
+//
+// Source: Kudo and Richardson, "SentencePiece: a simple and language
+// independent subword tokenizer and detokenizer for neural text processing",
+// EMNLP 2018.
 //
 // The library itself is not linked, because it contains an older protobuf with
 // the same names.

@@ -26,7 +26,7 @@
 namespace regard {
 
 // The largest number of bytes of a token within a word, and the largest value
-// of longest_word. They limit the time that splitting a word takes.
+// of longest_word. These limits bound the time for splitting a word.
 inline constexpr size_t kMaxTokenBytes = 512;
 inline constexpr int64_t kMaxLongestWord = 1000;
 
