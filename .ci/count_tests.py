@@ -16,8 +16,8 @@ import sys
 import urllib.parse
 
 _PASSED = ("PASSED", "FLAKY")
-# Matches a skipped case in the output of GoogleTest, which has one line for
-# each case, and a skipped check in the output of the lint tests.
+# Matches a skipped case of GoogleTest, which prints one line for each case, or
+# a skipped check of the lint tests.
 _SKIP = re.compile(r"\[  SKIPPED \] .* ms\)$|SKIPPED: ")
 
 

@@ -21,7 +21,7 @@ class Field:
     type: str  # one of _TYPES
     type_name: str  # the full name of a message or enum: "regard.Data"
     repeated: bool
-    default: str  # None if the field has no default of its own
+    default: str  # None if the field declares no default
     range: str  # "" without limits
     former_name: str
     oneof: str  # the name of its oneof, or ""

@@ -42,7 +42,8 @@ struct Voidify {
   void operator&(std::ostream&) {}
 };
 
-// Returns null if the comparison holds, or else the message with both sides.
+// Returns null if the comparison is true. Otherwise, returns the message with
+// both sides.
 template <typename A, typename B, typename Compare>
 std::ostream* Compared(const A& a, const B& b, Compare compare,
                        const char* file, int line, const char* function,
