@@ -60,7 +60,7 @@ class AddedTokens {
   const AddedToken* FirstToken(bool normalized, absl::string_view text) const;
 
   std::vector<AddedToken> tokens_;  // sorted by first byte, longest first
-  std::array<size_t, 257> first_;   // begin in tokens_, by first byte
+  std::array<size_t, 257> first_;   // index in tokens_, by first byte
 };
 
 }  // namespace regard

@@ -53,7 +53,7 @@ TEST(EntailmentRulesTest, WhatCannotBe) {
 }
 
 TEST(EntailmentRulesTest, WhatMayBe) {
-  // 6 of the 39 nouns are for dogs, and 9 are for persons.
+  // 6 of the 39 nouns name dogs, and 9 name persons.
   EXPECT_THAT(
       Of(EntailmentRule::kOtherNoun, kSentence),
       AllOf(SizeIs(33 + 30), Contains("the small bird helps the nurse ."),
