@@ -1,4 +1,4 @@
-// Computes SHA-256 (FIPS 180-4) of bytes in pieces, with libcrypto.
+// Computes SHA-256 (FIPS 180-4) incrementally, with libcrypto.
 #ifndef FILES_SHA256_H_
 #define FILES_SHA256_H_
 

@@ -123,7 +123,7 @@ absl::Span<float> BiasAlone(LanguageModel& model) {
 
 TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
   // Generates without interventions, and with an intervention that replaces the
-  // attention weights of all layers.
+  // attention weights of head 1 in all layers.
   google::protobuf::RepeatedPtrField<Intervention> none;
   google::protobuf::RepeatedPtrField<Intervention> uniform;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(

@@ -85,8 +85,8 @@ TransformerConfig CrossAttentionPart(TransformerConfig config) {
   return WithoutRates(std::move(config));
 }
 
-// Checks that `text`, the contents of config.json, describes the model
-// completely together with the image processor.
+// Checks that config.json, whose contents are `text`, and the image processor
+// together describe the model completely.
 absl::Status CheckIsBlip(const std::string& text,
                          const WordPieceFiles& tokenizer,
                          const BlipDescription& description) {

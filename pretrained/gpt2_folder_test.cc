@@ -408,7 +408,7 @@ TEST_F(Gpt2FolderTest, IdsBeyondTheVocabularyAreNone) {
       HasSubstr("the model has no token to begin after"));
 }
 
-// transformers would add <|endoftext|> for a token that is not named.
+// transformers would add <|endoftext|> in place of a missing token.
 TEST_F(Gpt2FolderTest, WritesNoTokenThatItLacks) {
   Replace("config.json", "token_id\": 0", "token_id\": null");
   const auto read = Read(folder_);

@@ -46,8 +46,8 @@ struct WeightName {
   // is the part with index `part`, from 0 to parts - 1.
   int part = 0;
   int parts = 1;
-  // The number of rows of the tensor. The parameter has the first of these
-  // rows. 0 means the number of rows of the parameter.
+  // The number of rows of the tensor. If the parameter has fewer rows, only the
+  // first ones are read. 0 means the number of rows of the parameter.
   int64_t rows = 0;
   // The shape of the tensor, if neither the parameter nor the fields above
   // determine it. Tensor and parameter have the same order of elements.

@@ -20,8 +20,9 @@ struct WordPieceFiles {
   // The limit of the tokenizer's "model_max_length" and similar fields; 0 if
   // not set.
   int64_t longest = 0;
-  // The path of the file that contains the tokens, and of the file that
-  // determines the case of letters (the folder if no file does).
+  // The paths of the file with the tokens, and of the file that says whether
+  // text is converted to lower case. The second path is the folder if no file
+  // says so.
   std::string vocabulary_file = {};
   std::string lower_case_file = {};
 };

@@ -35,7 +35,7 @@ absl::Status Wrong(absl::string_view message) {
   return absl::InvalidArgumentError(message);
 }
 
-// An attention, given by its scope, and the values that a pass computed in it.
+// An attention layer, given by its scope, and the values that a pass computed.
 template <typename T>
 struct Target {
   std::string scope;  // ".../attention"

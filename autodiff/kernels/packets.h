@@ -79,7 +79,7 @@ inline void Transpose(Square<float>& square) {
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    // Quarters 0 and 2 (even), or 1 and 3 (odd), of two packets.
+    // The quarters 0 and 2 (even), or 1 and 3 (odd), of two packets.
     const __m512 even04 = _mm512_shuffle_f32x4(y[i], y[i + 4], 0x88);
     const __m512 odd04 = _mm512_shuffle_f32x4(y[i], y[i + 4], 0xdd);
     const __m512 even8c = _mm512_shuffle_f32x4(y[i + 8], y[i + 12], 0x88);

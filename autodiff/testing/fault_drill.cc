@@ -31,8 +31,9 @@ struct Place {
   }
 };
 
-// A finder that sets one element of place number `target` to `soil`, before it
-// searches this place. A place is a value or a gradient.
+// Writes `soil` into one element of a value or gradient before it searches it.
+// Values and gradients are numbered in the order of the search, and `target` is
+// such a number.
 template <typename T>
 class SoilingFinder : public FaultFinder<T> {
  public:

@@ -28,7 +28,7 @@ absl::Status ErrorAt(const std::string& flag, TextRange range,
           .Diagnostic({range, std::move(message)}));
 }
 
-// Splits `text` from `begin` on at the commas outside of brackets and quotes.
+// Splits `text`, starting at `begin`, at commas outside brackets and quotes.
 // Returns the ranges of the parts, without surrounding spaces.
 absl::StatusOr<std::vector<TextRange>> SplitValues(const std::string& text,
                                                    size_t begin) {

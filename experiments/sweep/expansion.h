@@ -20,7 +20,7 @@ namespace regard {
 struct SweepSource {
   Sweep sweep = {};
   ConfigOrigins origins = {};  // places in the file; empty if there is no file
-  // Numbers of axes and overrides from the file. Flags have added the others.
+  // How many of the axes and overrides are from the file. Others are from flags.
   int axes_in_file = 0;
   int overrides_in_file = 0;
 

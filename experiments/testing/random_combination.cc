@@ -148,8 +148,8 @@ Experiment RandomCombination(uint64_t seed) {
       &config));
   config.set_seed(seed);
   config.set_num_shards(1 + static_cast<int>(random.Below(3)));
-  // With many options at once, few combinations are valid, so options are often
-  // rare.
+  // Few combinations of many options are valid, so most configs set each option
+  // with a low probability.
   constexpr int kRarities[] = {3, 6, 12, 24};
   random.set_rarity(kRarities[random.Below(std::size(kRarities))]);
   // Begins with inner messages, because an outer message may replace them.
