@@ -21,8 +21,8 @@ namespace regard {
 // Reads raw pairs one by one. In a tab-separated file, ignores all columns
 // except source and target. Errors are ready to print.
 //
-// Lines must be valid text (see TextFile). If the pairs are in two files, these
-// must be different and have the same number of lines.
+// Lines must be valid text (see TextFile). If the pairs are in two files, the
+// files must be different and have the same number of lines.
 class PairReader {
  public:
   // Opens the files for reading the first `most` pairs, or all pairs if `most`
@@ -51,8 +51,8 @@ class PairReader {
   // The counts of changes and ignored lines, for the lines read so far.
   TextCounts counts() const;
 
-  // The SHA-256 of the first file (`path` or `source`) and of the second file
-  // (`target`).
+  // The SHA-256 digests of the first file (`path` or `source`) and the second
+  // file (`target`).
   absl::StatusOr<std::string> FirstDigest() const { return first_.Digest(); }
   absl::StatusOr<std::string> SecondDigest() const { return second_->Digest(); }
 

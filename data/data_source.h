@@ -55,9 +55,9 @@ class AnyDataSource {
   // DataPath Path(const Options&)`.
   static constexpr DataPath kPath = DataPath::kNone;
   static constexpr bool kReadsDevPath = false;
-  // Adds the problems of the options, at paths relative to the options. A
-  // source whose limits are not all given by `(range)` declares its own
-  // Validate() for the type of its options.
+  // Adds the problems of the options, at paths relative to the options. If
+  // `(range)` cannot express all limits of the options, the source declares its
+  // own Validate() for their type.
   static void Validate(const auto& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
   }

@@ -81,7 +81,7 @@ class AssociativeRecallSource
                                       static_cast<int64_t>(all.size() - i)))]);
       }
     };
-    // The probabilities of the places d = 1, 2, ..., up to a factor.
+    // The probabilities of positions d = 1, 2, ..., up to a common factor.
     std::vector<double> weights((length - 2 * pairs) / 2);
     for (size_t d = 0; d < weights.size(); ++d) {
       weights[d] =
@@ -112,9 +112,9 @@ class AssociativeRecallSource
     return sequences;
   }
 
-  // Returns the first free place at which the sum of weights of free places
-  // exceeds `sum`. If rounding errors prevent that, returns the last free
-  // place.
+  // Returns the first free position such that the weights of the free positions
+  // up to it sum to more than `sum`. If rounding errors prevent that, returns
+  // the last free position.
   static size_t Draw(const std::vector<double>& weights,
                      const std::vector<bool>& taken, double sum) {
     size_t place = 0;

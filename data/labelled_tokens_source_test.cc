@@ -90,7 +90,7 @@ TEST(AssociativeRecallTest, EachKeyComesOnceMoreWithItsValueAsTheLabel) {
   }
 }
 
-// Returns the fraction of keys that occur again at the first place.
+// Returns the fraction of keys that occur again at the first possible position.
 double FirstPlaces(const char* exponent) {
   const LabelledTokens data =
       Load(std::string("associative_recall { train: 2000 vocabulary: 20 pairs: "
@@ -103,9 +103,9 @@ double FirstPlaces(const char* exponent) {
 }
 
 TEST(AssociativeRecallTest, TheExponentSaysHowSoon) {
-  // There are five places with equal probabilities.
+  // There are five possible positions with equal probabilities.
   EXPECT_NEAR(FirstPlaces("1"), 0.2, 0.03);
-  // The probability of the first place is 1 / (1 + 1/2 + .. + 1/5).
+  // The probability of the first position is 1 / (1 + 1/2 + .. + 1/5).
   EXPECT_NEAR(FirstPlaces("0.0001"), 0.438, 0.03);
 }
 

@@ -90,8 +90,8 @@ absl::Status FileError(const std::string& path, absl::string_view action,
 absl::Status WriteError(const std::string& path, absl::string_view action,
                         int error);
 
-// Whether the machine caused an error, and not the input: a missing permission,
-// a full or broken disk, or a program that is not installed.
+// Whether an error is the fault of the machine, not of the input: a missing
+// permission, a full or broken disk, or a program that is not installed.
 bool IsMachineFailure(const absl::Status& status);
 
 // An open file descriptor, closed by the destructor. Move-only.
@@ -136,8 +136,8 @@ class FileReader {
   // Device and inode, which are the same for two names of one file.
   std::pair<uint64_t, uint64_t> identity() const { return identity_; }
 
-  // Fills `bytes` from byte `offset` on. Returns DataLoss if the file ends
-  // early.
+  // Fills `bytes` with the bytes of the file that begin at `offset`. Returns
+  // DataLoss if the file ends early.
   absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;
 
  private:
@@ -210,9 +210,9 @@ class FileWriter {
 };
 
 // Replaces `path` atomically. Writes and syncs the sibling `PATH.tmp-PID`,
-// renames it, and syncs the directory. After an error, `path` is unchanged. If
-// only the directory could not be synced, `path` is new. The sibling is removed
-// if possible.
+// renames it, and syncs the directory. After an error, `path` is unchanged, and
+// the sibling is removed if possible. If only the sync of the directory fails,
+// `path` already has the new bytes.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view bytes,
                                  FileOperations& files = SystemFiles());

@@ -1,5 +1,5 @@
 // Compares values and gradients of BERT with transformers, and with PyTorch in
-// modes that transformers lacks, to 1e-5 in float.
+// modes that transformers lacks. Computes in float, with a tolerance of 1e-5.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -31,7 +31,7 @@
 namespace regard {
 namespace {
 
-// A fixture, a model with the fixture's values, and a step.
+// A fixture, a store for the parameters of a model, and a step.
 class ParityRun {
  public:
   explicit ParityRun(const std::string& name)

@@ -19,8 +19,8 @@ using Prompts = absl::Span<const std::vector<int32_t>>;
 constexpr int64_t kMaxPrompts = 64;
 constexpr int64_t kMaxPositions = 8192;
 
-// Returns the size of the next batch, which consists of the first prompts.
-// `prompts` must not be empty.
+// Returns how many of the first prompts form the next batch. `prompts` must not
+// be empty.
 size_t BatchSize(Prompts prompts, int64_t block,
                  const GenerationOptions& options) {
   const SearchConfig& search = options.search;
@@ -39,7 +39,7 @@ size_t BatchSize(Prompts prompts, int64_t block,
 }
 
 // Returns whether the last of `ids`, which follow `before`, completes a stop
-// string. Reads back only as many ids as a stop string can span.
+// string. Reads only as many of the last ids as a stop string can span.
 bool Completes(const TextVocabulary& vocabulary, int32_t before,
                absl::Span<const std::string> stops, IdsFromLast ids) {
   size_t longest = 0;

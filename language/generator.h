@@ -17,8 +17,8 @@
 namespace regard {
 
 struct GenerationOptions {
-  // The search, which must have passed ValidateSearch(). `length` takes the
-  // place of max_length and max_length_ratio.
+  // The search. Must have passed ValidateSearch(). `length` replaces its fields
+  // max_length and max_length_ratio.
   SearchConfig search;
   int64_t length = 0;  // maximum number of ids to generate, <eos> included
   // A continuation is complete when it contains one of these strings

@@ -34,7 +34,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// The mixers that the layers of the tested models use.
+// Config fields that select the mixers of the tested models.
 constexpr const char* kMixers[] = {
     "", "mixer { retention { heads: 2 } }",
     "pattern {} pattern { mixer { gated_linear { heads: 2 } } }",

@@ -35,9 +35,9 @@ EncodedText EncodeLines(const WordPiece& pieces, absl::string_view text);
 // A batch in the arena of a step.
 struct MaskedBatch {
   BertBatch input;
-  // The predicted tokens: their positions, row * time + position, and original
-  // ids.
+  // The predicted tokens, as row * time + position.
   absl::Span<const int32_t> positions;
+  // The original ids of the predicted tokens.
   absl::Span<const int32_t> targets;
   // [size]: 1 if the second segment does not follow the first (as in
   // transformers), else 0. Empty without pairs.
@@ -66,8 +66,8 @@ class MaskedText {
     double share;  // as in MaskedWordsConfig
     double mask_share;
     double random_share;
-    // The predicted tokens and their replacements are a function of (seed,
-    // step, example).
+    // The predicted tokens and their replacements depend only on `seed`, `step`
+    // and the example.
     uint64_t seed;
     int64_t step;
   };

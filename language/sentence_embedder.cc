@@ -16,9 +16,9 @@ namespace regard {
 namespace {
 
 // The maximum number of ids of a batch, unless one text is longer. The
-// activations of this many ids stay in the cache. Batches are smaller, down to
-// kMinIds ids, if every thread then gets a batch. Matrix products with fewer
-// rows are slow.
+// activations of this many ids stay in the cache. If there are too few batches
+// for all threads, batches get smaller, but not below kMinIds ids, because
+// matrix products with few rows are slow.
 constexpr int64_t kMaxIds = 512;
 constexpr int64_t kMinIds = 128;
 

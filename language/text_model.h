@@ -43,9 +43,8 @@ DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
 
 // A language model with its training, evaluation and tracing.
 //
-// With BLOCKS, example i begins at id i * stride. The last example is the last
-// one with `block` ids to read and one more to predict. With LINES, example i
-// is line i.
+// With BLOCKS, example i begins at id i * stride. Each example has `block` ids
+// to read, and one more id to predict. With LINES, example i is line i.
 //
 // The trainer draws examples in a random order, which is a function of (seed,
 // epoch). With stride 1, the blocks of an epoch have the distribution of

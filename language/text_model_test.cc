@@ -209,8 +209,8 @@ TEST(TrainableLanguageModelTest, WordsHaveNoBitsPerCharacter) {
   EXPECT_EQ(dev.count("bits_per_character"), 0);
 }
 
-// "bab\u00e9" has the ids ba, b and two bytes, of which one begins a character.
-// The first id is not predicted.
+// "bab\u00e9" has the ids ba, b and two bytes. Only the first byte begins a
+// character. The first id is not predicted.
 TEST(TrainableLanguageModelTest, BitsArePerCharacterOfPiecesOfWords) {
   TextSplits text = {"", "", "bab\u00e9", BytePairsText({{"b", "a"}})};
   TrainableLanguageModel model =

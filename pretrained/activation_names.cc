@@ -8,7 +8,7 @@ namespace regard {
 
 namespace {
 
-// If an activation has several names, the first one is written.
+// If an activation has several rows, the name in its first row is written.
 constexpr struct {
   absl::string_view name;
   FeedForwardConfig::Activation activation;

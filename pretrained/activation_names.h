@@ -11,8 +11,9 @@ namespace regard {
 
 class JsonObject;
 
-// Reads an activation. `otherwise` is the default. Reports a problem of the
-// file if Regard does not support the activation.
+// Returns the activation that the field `key` names, or `otherwise` if the
+// field is absent. Reports a problem of the file if Regard does not support the
+// activation.
 FeedForwardConfig::Activation ReadActivation(
     const JsonObject& json, const std::string& key,
     FeedForwardConfig::Activation otherwise);

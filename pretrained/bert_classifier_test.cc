@@ -1,5 +1,5 @@
-// Tests reading, comparing and writing a BertForSequenceClassification of
-// transformers.
+// Tests that Regard reads and writes a BertForSequenceClassification of
+// transformers, and computes the same outputs, losses and gradients.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -50,13 +50,14 @@ AttentionRegistry Scorers() {
   return scorers;
 }
 
-// Compares with the tolerance of ExpectParity(), which is absolute for numbers
-// below 1 and relative for others.
+// Uses the tolerance of ExpectParity(), which is absolute for numbers up to 1
+// and relative for larger numbers.
 void ExpectNear(double got, double wanted, size_t i) {
   EXPECT_NEAR(got, wanted, 1e-5 * std::max(1.0, std::abs(wanted))) << i;
 }
 
-// Returns twenty pairs, some of which are cut.
+// Returns twenty pairs of texts. Some pairs are too long for the model, which
+// cuts them.
 LabelledSplits Pairs() {
   LabelledTextConfig config;
   config.set_dev_fraction(0);
@@ -137,8 +138,9 @@ TEST_F(BertClassifierTest, LossAndGradientsAreThoseOfTransformers) {
   EXPECT_NEAR(sums[0].item() / 20, expected_.back(), 1e-5);
   const double seeds[] = {1.0 / 20};
   forward.Backward(sums, seeds);
-  // Loads the gradients of transformers into the parameters of another model,
-  // which orders them like the gradients of Regard.
+  // Loads the gradients that transformers computed into the parameters of
+  // another model. The values then have the same order as the gradients of
+  // Regard.
   const auto theirs = ModelOf(ConfigOf(folder_), folder_);
   const auto tensors = PretrainedWeights::Open(
       JoinPath(kFolder, "gradients"),
@@ -167,8 +169,8 @@ TEST_F(BertClassifierTest, IsReadAsItWasWritten) {
               IsOk());
   EXPECT_TRUE(std::ranges::equal(again->parameters().values(),
                                  model_->parameters().values()));
-  // The tensors must have the names of the fixture, which transformers reads
-  // without a warning.
+  // The tensors must have the same names as in the fixture. transformers reads
+  // these names without a warning.
   const TensorFolder tensors = TensorFolder::Open(path).value();
   const TensorFolder wanted = TensorFolder::Open(kFolder).value();
   for (const auto& [name, file] : wanted.tensors()) {
@@ -219,7 +221,7 @@ TEST_F(BertClassifierTest, IsARunOfItsClasses) {
   EXPECT_THAT(run->config, HasSubstr("text_classifier {"));
   EXPECT_THAT(run->config, HasSubstr("pooling: POOLER"));
   EXPECT_EQ(run->files.at("labels.txt"), "entails\ncontradicts\nunrelated\n");
-  // A classifier with other classes keeps its own head.
+  // A classifier for other classes must keep the values of its own head.
   const auto other = ModelOf(ConfigOf(folder_), folder_);
   std::vector<std::string> kept;
   ASSERT_THAT(run->load_for_task("a\nb\nc\n", other->parameters(), &kept),
@@ -248,7 +250,7 @@ TEST_F(BertClassifierTest, NamesWhatIsWrongWithItsConfig) {
       error_of(",\n    \"2\": \"unrelated\"", ""),
       HasSubstr(
           "tensor 'classifier.weight' is F32 [3, 8]; expected F32 [2, 8]"));
-  // Without id2label, classes have no names.
+  // Without id2label, num_labels is the number of classes.
   EXPECT_EQ(error_of("\"id2label\"", "\"num_labels\": 3, \"names\""), "");
   EXPECT_THAT(error_of("\"id2label\"", "\"num_labels\": 4, \"names\""),
               HasSubstr("F32 [3, 8]; expected F32 [4, 8]"));

@@ -1,5 +1,5 @@
-// The files of a BERT other than config.json: the files of the tokenizer and of
-// sentence-transformers.
+// Reads and writes the files of a BERT folder other than config.json: the files
+// of the tokenizer and the files of sentence-transformers.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -57,9 +57,9 @@ constexpr absl::string_view kBertTokenizers[] = {
     "BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
     "MobileBertTokenizer"};
 
-// Returns whether transformers uses tokenizer.json completely. The BERT
-// tokenizers of transformers use only its tokens, and read other settings from
-// tokenizer_config.json.
+// Returns whether transformers reads all tokenizer settings from
+// tokenizer.json. Its BERT tokenizers read only the tokens from this file, and
+// the other settings from tokenizer_config.json.
 bool IsGeneric(const JsonObject& config) {
   if (!config.Has(kTokenizerClass)) return false;
   const std::string text = config.Text(kTokenizerClass);
@@ -99,8 +99,9 @@ void AddToken(const JsonObject& json, std::vector<std::string>* added) {
   }
 }
 
-// Reads the special tokens of tokenizer_config.json or special_tokens_map.json.
-// Tokens of `options` are not appended to `added`.
+// Reads the special tokens of tokenizer_config.json or special_tokens_map.json
+// into `options`. Appends special tokens for which `options` has no field to
+// `added`.
 void ReadSpecialTokens(const JsonObject& json, WordPieceOptions& options,
                        std::vector<std::string>* added) {
   for (const auto& [key, token] : kTokens) {
@@ -290,7 +291,8 @@ std::string TokenizerConfigText(const WordPiece& pieces, int64_t longest) {
   if (options.strip_accents) json["strip_accents"] = *options.strip_accents;
   json["tokenize_chinese_chars"] = options.split_chinese;
   for (const auto& [key, token] : kTokens) {
-    // transformers would add a token that the vocabulary lacks.
+    // A token that the vocabulary lacks is written as null. Otherwise,
+    // transformers would add this token to the vocabulary.
     json[key] = nullptr;
     if (pieces.Find(options.*token) >= 0) json[key] = options.*token;
   }
@@ -316,7 +318,7 @@ struct PoolingName {
   TextEmbedderConfig::Pooling pooling;
 };
 
-// The first entry is the default.
+// The first row is the default.
 constexpr PoolingName kPoolings[] = {
     {"mean", "pooling_mode_mean_tokens", TextEmbedderConfig::MEAN},
     {"cls", "pooling_mode_cls_token", TextEmbedderConfig::CLS},
@@ -372,8 +374,8 @@ void CheckPrompts(const JsonObject& json) {
                 "prompt before a text");
 }
 
-// Adds a note if the similarity is not the cosine. The inner product of vectors
-// of norm 1 is the cosine.
+// Adds a note if the model compares texts by another measure than cosine
+// similarity. The dot product of normalized vectors is their cosine similarity.
 void NoteSimilarity(const JsonObject& json, const std::string& path,
                     SentenceFiles* read) {
   constexpr char kName[] = "similarity_fn_name";
@@ -385,16 +387,17 @@ void NoteSimilarity(const JsonObject& json, const std::string& path,
       "', but Regard compares texts by cosine similarity"));
 }
 
-// Returns whether vectors are normalized. Without modules.json, returns the
-// default.
+// Reads modules.json, and returns whether the model normalizes its vectors.
+// Returns the default if the file does not exist.
 absl::StatusOr<bool> ReadModules(const std::string& folder) {
   const std::string path = JoinPath(folder, kModules);
   if (!PathExists(path)) return VectorOptions().normalize;
   bool normalize = false;
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(ReadFile(path)));
-  // The file is a list, and is parsed as a field of an object. The object
-  // begins on line 0, so that the lines of the file keep their numbers.
+  // The file contains a list, but JsonFile parses only objects. The list
+  // therefore becomes a field of an object. The object begins on line 0, so
+  // that the lines of the file keep their numbers.
   REGARD_ASSIGN_OR_RETURN(
       JsonFile file, JsonFile::Parse(absl::StrCat("{\"modules\":\n", text, "}"),
                                      path, /*line=*/0));

@@ -132,7 +132,7 @@ TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
               HasSubstr("truncation_side must be one of right"));
 }
 
-// The folder contains the files that all-MiniLM-L6-v2 has.
+// The folder has the same files as the folder of all-MiniLM-L6-v2.
 TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
   EXPECT_EQ(SentenceError("sentence_bert_config.json",
                           R"({"max_seq_length": 7, "do_lower_case": false})"),
@@ -244,7 +244,8 @@ TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {
               HasSubstr("F/config_sentence_transformers.json:2:"));
 }
 
-// transformers creates the named tokenizer, whatever vocab.txt contains.
+// transformers creates a tokenizer of the class in the file, whatever vocab.txt
+// contains.
 TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
   const auto class_of = [](const std::string& name) {
     return absl::StrCat(R"({"do_lower_case": true, "tokenizer_class": ")", name,

@@ -32,7 +32,7 @@ void Collect(const absl::Status& status, std::vector<std::string>* messages) {
   if (!status.ok()) messages->emplace_back(status.message());
 }
 
-// Returns the minimum of the numbers that are not 0.
+// Returns the lower of two limits. A limit of 0 means no limit.
 int64_t Least(int64_t a, int64_t b) {
   return a == 0 ? b : b == 0 ? a : std::min(a, b);
 }
@@ -43,8 +43,9 @@ absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
   REGARD_ASSIGN_OR_RETURN(
       const PretrainedWeights weights,
       PretrainedWeights::Open(model->path, BertWeights(*description, head)));
-  // The weights may contain only a part of the pooler. Heads for classes and
-  // next sentences require the pooler.
+  // A head for classes or next sentences requires a pooler. Without such a
+  // head, the model has a pooler if the weights contain any of its tensors.
+  // Missing tensors are then errors.
   description->config.set_pooler(
       HasClasses(head) || head == BertHead::kWordsAndFollows ||
       weights.Has("pooler.dense.weight") || weights.Has("pooler.dense.bias"));
@@ -92,8 +93,9 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   model.path = ResolveUserPath(path);
   const std::string& folder = model.path;
   std::vector<std::string> messages;
-  // A sentence-transformers config keeps the architecture of the model that its
-  // encoder came from.
+  // The config.json of sentence-transformers still names the architecture from
+  // which the encoder was taken. Regard ignores its heads for words and next
+  // sentences.
   const bool words = !PathExists(JoinPath(folder, "modules.json"));
   absl::StatusOr<BertDescription> described =
       ReadBertConfig(JoinPath(folder, kConfig), words);

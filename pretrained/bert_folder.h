@@ -1,6 +1,7 @@
-// BERT in Hugging Face model folders, without a head or with a head for classes
-// or masked words. A folder contains config.json, model.safetensors, vocab.txt
-// and the files of the tokenizer. See docs/hugging_face.md.
+// Reads and writes BERT models as Hugging Face model folders. A model has no
+// head, a head for classes, or a head for masked words. A folder contains
+// config.json, model.safetensors, vocab.txt and the files of the tokenizer. See
+// docs/hugging_face.md.
 #ifndef PRETRAINED_BERT_FOLDER_H_
 #define PRETRAINED_BERT_FOLDER_H_
 
@@ -22,7 +23,7 @@
 namespace regard {
 
 // The contents of a folder without its weights. `longest` is the minimum of the
-// limits of the model, the tokenizer and sentence_bert_config.json.
+// length limits of the model, the tokenizer and sentence_bert_config.json.
 struct BertFolder : WordPieceFiles {
   std::string path;
   BertDescription description;
@@ -30,11 +31,14 @@ struct BertFolder : WordPieceFiles {
   VectorOptions vectors;
   std::vector<std::string> notes;  // SentenceFiles::notes
 
-  // Fills the finalized parameters of a Bert. With a `head`, which the folder
-  // must contain, fills the parameters of a TextClassifier for
-  // description.classes or of a MaskedWordModel. The vocabulary of the model
-  // has the size description.vocabulary or the size of `pieces`. Table rows
-  // without a token are dropped. See PretrainedWeights::Load() for `kept`.
+  // Fills the finalized parameters of a model. Without a head, the model must
+  // be a Bert. With a head for classes, the model must be a TextClassifier for
+  // description.classes. With a head for words, it must be a MaskedWordModel.
+  // The folder must contain `head`.
+  //
+  // The vocabulary of the model has the size description.vocabulary or the size
+  // of `pieces`. Table rows without a token are dropped. See
+  // PretrainedWeights::Load() for `kept`.
   absl::Status LoadWeights(BertHead head, ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
 };

@@ -84,7 +84,7 @@ std::vector<float> VectorsOf(const SentenceEmbeddingModel& model) {
   return vectors;
 }
 
-// A copy of the folder that tests may damage.
+// A copy of the folder that tests may change.
 class BertFolderTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -247,7 +247,7 @@ TEST_F(BertFolderTest, NamesNumbersThatAreNotFinite) {
   EXPECT_THAT(ErrorOf(), HasSubstr("numbers that are not finite"));
 }
 
-// Seven layers with sixteen tensors each are missing.
+// The weights lack 112 tensors: seven layers with sixteen tensors each.
 TEST_F(BertFolderTest, NamesFortyTensorsThatAreMissing) {
   Replace("config.json", "\"num_hidden_layers\": 2",
           "\"num_hidden_layers\": 9");
@@ -331,8 +331,8 @@ TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
   EXPECT_THAT(ErrorOf(),
               HasSubstr("31 tokens, but vocab_size of config.json is "
                         "32"));
-  // A vocab_size that is rounded up fits vocab.txt, but the weights have fewer
-  // rows.
+  // A vocab_size that is rounded up fits vocab.txt, but here it exceeds the
+  // number of rows of the weights.
   const std::string config = TextOf(JoinPath(folder_, "config.json"));
   const std::string size = "\"vocab_size\": 32";
   ASSERT_THAT(config, HasSubstr(size));
@@ -408,7 +408,7 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
     return (*model)->pieces().Tokenize(text);
   };
   EXPECT_EQ(ids("The"), ids("the"));
-  // tokenizer.json enables lower case, like the removed tokenizer_config.json.
+  // tokenizer.json enables lower case, as tokenizer_config.json did.
   EXPECT_EQ(VectorsOf(**ReadModel(folder_, /*longest=*/24)), wanted);
   Write("tokenizer.json", json("false"));
   EXPECT_THAT(

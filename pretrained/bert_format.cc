@@ -192,8 +192,8 @@ std::string BertConfigText(const BertDescription& description) {
 
 namespace {
 
-// Adds the output layer for masked words. The tensors have `vocabulary` rows.
-// The model may have fewer rows.
+// Adds the names of the output layer for masked words to `table`. The tensors
+// have `vocabulary` rows. The model may have fewer rows.
 void AddWords(int64_t vocabulary, WeightTable* table) {
   const std::string cls = "cls.predictions.";
   const WeightName lines[] = {
@@ -227,7 +227,7 @@ WeightTable BertWeights(const BertDescription& description, BertHead head) {
                  .written = head != BertHead::kWords}},
       .prefix = "bert.",
       .old_endings = {{".gamma", ".weight"}, {".beta", ".bias"}},
-      // A buffer of older files, and heads of other tasks.
+      // A buffer in older files, and the head for question answering.
       .ignored = {"embeddings.position_ids", "qa_outputs.**"}};
   constexpr std::pair<const char*, const char*> kOfLayer[] = {
       {"attention.query.*", "attention.self.query.*"},
@@ -254,8 +254,8 @@ WeightTable BertWeights(const BertDescription& description, BertHead head) {
     table.ignored.push_back("embeddings.position_embeddings.weight");
   }
   if (head != BertHead::kNone) {
-    // transformers expects the encoder of a model with a head under this
-    // prefix.
+    // If the model has a head, transformers expects this prefix before the
+    // names of the encoder's tensors.
     for (WeightName& line : table.names) {
       line.theirs = absl::StrCat(table.prefix, line.theirs);
     }

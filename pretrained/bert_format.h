@@ -68,13 +68,13 @@ std::string BertConfigText(const BertDescription& description);
 
 struct TokenizerDescription {
   WordPieceOptions options;
-  // The limit of the tokenizer's "model_max_length" and similar fields; 0 if
-  // not set.
+  // The maximum number of tokens, from the tokenizer's "model_max_length" and
+  // similar fields. 0 if not set.
   int64_t longest = 0;
   // The tokens of tokenizer.json by id; empty if it has none.
   std::vector<std::string> tokens;
-  // The name of the file that determines whether upper case becomes lower case;
-  // empty if there is none.
+  // The name of the file that sets whether text is converted to lower case.
+  // Empty if no file sets it.
   std::string lower_case_file;
 };
 
@@ -96,8 +96,8 @@ std::string TokenizerConfigText(const WordPiece& pieces, int64_t longest);
 
 // The contents of the sentence-transformers files.
 struct SentenceFiles {
-  // The length at which texts are cut ("max_seq_length" of
-  // sentence_bert_config.json); 0 if not set.
+  // The maximum number of tokens of a text ("max_seq_length" of
+  // sentence_bert_config.json). 0 if not set.
   int64_t longest = 0;
   // The options in 1_Pooling/config.json and modules.json. Vectors are not
   // normalized if modules.json exists without a Normalize module.
@@ -106,8 +106,9 @@ struct SentenceFiles {
   std::vector<std::string> notes = {};
 };
 
-// Reads the files that exist. Unsupported settings are errors: another pooling
-// or module, a prompt, or lower case with a tokenizer that keeps upper case.
+// Reads the files that exist. Returns an error for unsupported settings:
+// another pooling or module, a prompt, or lower-casing with a tokenizer that
+// keeps upper case.
 absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
                                                 bool lower_case);
 
@@ -116,7 +117,7 @@ absl::Status WriteSentenceFiles(const SentenceFiles& sentence, int64_t width,
                                 const std::string& folder,
                                 FileOperations& files);
 
-// Returns the names of the tensors of a Bert and of `head`, which belongs to a
+// Returns the table of tensor names for a Bert and `head`, the head of a
 // TextClassifier or a MaskedWordModel. Tables of description.vocabulary rows
 // may have fewer rows in the model.
 WeightTable BertWeights(const BertDescription& description, BertHead head);

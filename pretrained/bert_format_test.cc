@@ -13,7 +13,8 @@ namespace {
 
 using ::regard::testing::IsOk;
 
-// Returns the config of 32 positions with position_embedding_type `kind`.
+// Returns the config of a model with 32 positions. `kind` is its
+// position_embedding_type.
 TransformerConfig TransformerOf(const std::string& kind) {
   const auto description =
       ParseBertConfig(absl::StrCat(R"({"model_type": "bert", "vocab_size": 32,

@@ -1,5 +1,5 @@
-// Tests reading, comparing and writing a BertForPreTraining and a
-// BertForMaskedLM of transformers.
+// Tests that Regard reads and writes a BertForPreTraining and a BertForMaskedLM
+// of transformers, and computes the same outputs.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -90,7 +90,7 @@ std::string WriteTo(const std::string& name, const MaskedWordModel& model) {
   return path;
 }
 
-// Removes the next line of logits, and returns their softmax.
+// Removes the first line, which contains logits, and returns their softmax.
 std::vector<double> NextRow(std::vector<std::string>& lines) {
   std::istringstream text(lines.front());
   lines.erase(lines.begin());
@@ -155,8 +155,8 @@ TEST(BertWordsTest, IsReadAsItWasWritten) {
   const auto again = ModelOf(read, /*next_sentence=*/true);
   EXPECT_TRUE(std::ranges::equal(again->parameters().values(),
                                  model->parameters().values()));
-  // The tensors must have the names of the fixture, which transformers reads
-  // without a warning.
+  // The tensors must have the same names as in the fixture. transformers reads
+  // these names without a warning.
   EXPECT_EQ(TensorsOf(path), TensorsOf(kFolder));
 }
 
@@ -340,7 +340,8 @@ TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
               HasSubstr("model { text_embedder {"));
 }
 
-// A model that predicts masked words does not support this tokenizer.
+// MaskedWordModel does not support this tokenizer, so the folder must be read
+// as a sentence embedding model.
 TEST(BertWordsTest, WithAnotherTokeniserItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =

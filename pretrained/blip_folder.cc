@@ -68,9 +68,9 @@ absl::StatusOr<BlipFolder> OpenBlipFolder(absl::string_view path,
 
 namespace {
 
-// Removes fields that do not matter. In the image encoder, transformers applies
-// dropout only to attention weights. The number of positions follows from the
-// size of the images.
+// Removes fields that do not affect the model. In the image encoder,
+// transformers applies dropout only to attention weights. The number of
+// positions follows from the size of the images.
 TransformerConfig ImageEncoderPart(TransformerConfig config) {
   config.clear_dropout();
   config.mutable_position_embedding()->clear_longest();

@@ -61,7 +61,7 @@ std::unique_ptr<CaptionModel> ModelOf(const BlipFolder& folder) {
                                         std::move(data), ModelOptions());
 }
 
-// A copy of the folder that tests may damage.
+// A copy of the folder that tests may change.
 class BlipFolderTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -17,7 +17,7 @@ class JsonObject;
 inline constexpr int64_t kMaxClasses = int64_t{1} << 20;
 
 // Reads an object that maps ids to names, or an array of names. `otherwise` is
-// the default. Invalid values are problems of the file.
+// the default. Reports invalid values as problems of the file.
 std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
                                      std::vector<std::string> otherwise);
 

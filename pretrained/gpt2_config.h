@@ -18,8 +18,8 @@ class LanguageModelConfig;
 struct Gpt2Description {
   TransformerConfig transformer;
   int64_t vocabulary = 0;
-  // The ids of the special tokens. `nullopt` if an id is absent or has no
-  // token. transformers only warns of an id without a token.
+  // The ids of the special tokens. `nullopt` if the file has no such id, or if
+  // the id is not below `vocabulary`. transformers only warns of such an id.
   std::optional<int64_t> begin;
   std::optional<int64_t> end;
 };

@@ -22,8 +22,8 @@ namespace {
 
 constexpr char kConfig[] = "config.json";
 
-// `rows` is the number of rows of the tensors. 0 means the number of rows of
-// the parameters.
+// Returns the table of tensor names. `rows` is the number of rows of the token
+// embedding in the folder. 0 means as many rows as the parameter.
 WeightTable Gpt2Weights(int64_t rows) {
   WeightTable table = {
       .names = {{.ours = "embedding.weight",
@@ -35,7 +35,7 @@ WeightTable Gpt2Weights(int64_t rows) {
                  .theirs = "lm_head.weight",
                  .rows = rows}},
       .prefix = "transformer.",
-      // Masks in older files, and the heads of tasks.
+      // Attention masks in older files, and the heads of other tasks.
       .ignored = {"h.*.attn.bias", "h.*.attn.masked_bias", "score.**",
                   "multiple_choice_head.**"}};
   constexpr struct {
@@ -63,8 +63,8 @@ WeightTable Gpt2Weights(int64_t rows) {
   return table;
 }
 
-// Returns the token of an id, or an error if the text of the token has another
-// id.
+// Returns the token with the given id, or an error if several tokens have the
+// same text. Empty if there is no such token.
 absl::StatusOr<std::string> TokenOf(const BytePairs& pairs,
                                     std::optional<int64_t> id, const char* key,
                                     const std::string& path) {
@@ -154,9 +154,9 @@ absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
 
 namespace {
 
-// Returns whether tokenizer_config.json can name a token. The vocabulary must
-// spell the token as tokenizer_config.json does. " the" and bytes that are not
-// text have another spelling in the vocabulary.
+// Returns whether tokenizer_config.json can name the token. The vocabulary must
+// spell the token as tokenizer_config.json does. For example, the vocabulary
+// spells " the" and bytes that are not text differently.
 bool HasName(absl::string_view token, const BytePairs& pairs) {
   return SpellBytes(token) == token ||
          std::ranges::any_of(
@@ -171,8 +171,8 @@ std::string TokenizerConfigText(const BytePairsConfig& tokens,
   json["model_max_length"] = block;
   json["add_prefix_space"] = false;
   json["errors"] = "replace";
-  // transformers would add <|endoftext|> if these fields were missing.
-  // config.json contains the ids.
+  // The fields are written even without a token, because transformers would use
+  // <|endoftext|> for missing fields. config.json contains the ids.
   for (const auto& [key, token] : {std::pair("bos_token", &tokens.begin()),
                                    std::pair("eos_token", &tokens.end())}) {
     json[key] = nullptr;

@@ -1,6 +1,6 @@
-// GPT-2 in Hugging Face model folders: config.json, the weights, and the files
-// of the tokenizer. Radford et al., "Language models are unsupervised multitask
-// learners", 2019. See docs/hugging_face.md.
+// Reads and writes GPT-2 models as Hugging Face model folders: config.json, the
+// weights, and the files of the tokenizer. Radford et al., "Language models are
+// unsupervised multitask learners", 2019. See docs/hugging_face.md.
 #ifndef PRETRAINED_GPT2_FOLDER_H_
 #define PRETRAINED_GPT2_FOLDER_H_
 

@@ -1,5 +1,6 @@
-// Compares GPT-2 models of tools/parity/write_gpt2_fixtures.py with
-// transformers. Ids must be equal, and numbers must agree to 1e-5.
+// Tests that GPT-2 models give the same results as in transformers. Ids must be
+// equal, and numbers must agree to 1e-5. tools/parity/write_gpt2_fixtures.py
+// wrote the models and the results.
 #include "pretrained/gpt2_folder.h"
 
 #include <algorithm>
@@ -91,8 +92,8 @@ absl::StatusOr<Gpt2> Read(const std::string& path) {
   return read;
 }
 
-// Returns a copy of a folder, which tests may damage. Copies contents, because
-// the files of the test's data may be links.
+// Returns a copy of a folder that tests may change. Copies the contents of the
+// files, because test data may consist of symbolic links.
 std::string CopyOf(const std::string& name) {
   const std::string folder = absl::StrCat(
       ::testing::TempDir(), "/",
@@ -146,7 +147,7 @@ TEST_P(Gpt2ParityTest, HiddenStatesLogitsAndGradients) {
                "readout");
   ExpectParity(decoder().head().Logits(forward, readout).span(),
                expected_["logits"], "logits");
-  // All ids of a row except the first are predicted.
+  // The model predicts all ids of a row except the first.
   std::vector<int32_t> targets(ids.begin() + 1, ids.end());
   targets.push_back(-1);
   for (int64_t row = 1; row <= rows; ++row) targets[row * time - 1] = -1;
@@ -207,7 +208,7 @@ TEST_P(Gpt2ParityTest, TheLikeliestIdsAreThoseOfTransformers) {
 }
 
 // The file has one line with the fields of a search, then one line for each
-// text of each prompt. One call searches all prompts, although their lengths
+// text of each prompt. One call must search all prompts, although their lengths
 // differ.
 TEST_P(Gpt2ParityTest, SearchesFindWhatTransformersFinds) {
   Prompts prompts;
@@ -408,7 +409,8 @@ TEST_F(Gpt2FolderTest, IdsBeyondTheVocabularyAreNone) {
       HasSubstr("the model has no token to begin after"));
 }
 
-// transformers would add <|endoftext|> in place of a missing token.
+// transformers would use <|endoftext|> for a missing field, so the field must
+// be null.
 TEST_F(Gpt2FolderTest, WritesNoTokenThatItLacks) {
   Replace("config.json", "token_id\": 0", "token_id\": null");
   const auto read = Read(folder_);

@@ -22,7 +22,7 @@ constexpr char kPreprocessor[] = "preprocessor_config.json";
 constexpr char kProcessor[] = "processor_config.json";
 constexpr int64_t kMaxSide = 8192;
 constexpr double kRescale = 1.0 / 255;
-// The constants of Pillow's filters.
+// The numbers of resampling filters in Pillow.
 constexpr int64_t kBilinear = 2;
 constexpr int64_t kBicubic = 3;
 
@@ -51,8 +51,9 @@ void CheckSize(const JsonObject& json, const std::string& key,
   CheckSide(*size, "width", format.width());
 }
 
-// Returns the shorter side of an image after resizing. `nullopt` if images are
-// stretched. The classes of transformers interpret a single number differently.
+// Returns the shorter side of an image after resizing, or `nullopt` if images
+// are stretched. The classes of transformers interpret a single number
+// differently.
 std::optional<int64_t> ReadShorterSide(const JsonObject& json,
                                        absl::string_view type, bool crops) {
   if (!json.Has("size")) return std::nullopt;

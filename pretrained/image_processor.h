@@ -1,5 +1,5 @@
-// The preprocessor_config.json of Hugging Face model folders: how images are
-// resized, cropped and normalized.
+// Reads and writes the preprocessor_config.json of Hugging Face model folders,
+// which says how images are resized, cropped and normalized.
 #ifndef PRETRAINED_IMAGE_PROCESSOR_H_
 #define PRETRAINED_IMAGE_PROCESSOR_H_
 
@@ -27,8 +27,9 @@ bool HasImageProcessor(const std::string& folder);
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
                                                const ImageFormat& otherwise);
 
-// Reads "pretrained_cfg", the settings with which timm evaluates a model of
-// `images`. Invalid values are problems of the file.
+// Reads "pretrained_cfg", the settings with which timm evaluates a model whose
+// input images have the shape `images`. Reports invalid values as problems of
+// the file.
 ImageFormat ReadTimmFormat(const JsonObject& json, const ImageShape& images);
 
 // Writes preprocessor_config.json for the image processor class `type`.

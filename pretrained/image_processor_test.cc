@@ -62,7 +62,8 @@ TEST_F(ImageProcessorTest, SaysHowImagesBecomeInputs) {
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 9}, "do_center_crop": true,
                        "crop_size": {"height": 8, "width": 8}})"),
               HasSubstr("filter: BILINEAR crop: true shorter_side: 9"));
-  // The shorter side of the resized image equals the side of the square.
+  // After resizing, the shorter side of the image equals the side of the square
+  // that is cropped.
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 8}, "do_center_crop": true,
                        "crop_size": 8})"),
               HasSubstr("filter: BILINEAR crop: true"));

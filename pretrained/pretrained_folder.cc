@@ -71,7 +71,7 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   tokens.set_next_sentence(folder.description.head ==
                            BertHead::kWordsAndFollows);
   const auto options_of = [](WordPieceOptions options) {
-    // If the option is not set, lower case also strips accents.
+    // If strip_accents is not set, it has the value of lower_case.
     options.strip_accents = options.strip_accents.value_or(options.lower_case);
     return ToTokenConfig(options);
   };
@@ -114,7 +114,7 @@ std::map<std::string, absl::StatusOr<std::string>> BertParts(
   return parts;
 }
 
-// The data and the model of a folder, indexed by BertHead.
+// The kinds of data and model of a folder, indexed by BertHead.
 constexpr std::pair<const char*, const char*> kKinds[] = {
     {"data.scored_pairs", "model.text_embedder"},
     {"data.labelled_text", "model.text_classifier"},
@@ -325,7 +325,7 @@ absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
   for (const auto& architecture : kArchitectures) {
     known.push_back(architecture.model_type);
   }
-  // Old BERT folders have no model_type.
+  // Old BERT folders have no model_type, so BERT is the default.
   const size_t type = file.root().Choice("model_type", known, 0);
   REGARD_RETURN_IF_ERROR(file.status());
   return kArchitectures[type].read(folder, scorers);
@@ -335,7 +335,7 @@ absl::Status WritePretrainedFolder(const Model<float>& model,
                                    const std::string& folder,
                                    FileOperations& files) {
   if (PathExists(folder)) {
-    // Readers could take existing files for parts of the model.
+    // Other programs could mistake existing files for parts of the model.
     REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> there,
                             ListDirectory(folder, files));
     if (!there.empty()) {

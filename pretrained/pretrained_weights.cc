@@ -47,8 +47,8 @@ std::optional<std::vector<absl::string_view>> Stars(absl::string_view pattern,
   return stars;
 }
 
-// Returns the tensor name of the parameter `name`. Empty if the row does not
-// match `name`.
+// Returns the name of the tensor that contains the parameter `name`. Empty if
+// the row does not match `name`.
 std::string TheirName(const WeightName& line, absl::string_view name) {
   const auto stars = Stars(line.ours, name);
   if (!stars.has_value()) return "";
@@ -97,7 +97,7 @@ void ForEachNumber(const WeightName& line, const Shape& shape, auto ours,
   const auto outputs = static_cast<size_t>(shape[0]);
   const auto inputs = static_cast<size_t>(shape[1]);
   const size_t columns = theirs.size() / inputs;
-  // Processes few rows at a time, so that the data stays in the cache.
+  // Processes a few rows at a time, so that the data stays in the cache.
   constexpr size_t kRows = 16;
   for (size_t begin = 0; begin < inputs; begin += kRows) {
     const size_t end = std::min(inputs, begin + kRows);
@@ -112,7 +112,7 @@ void ForEachNumber(const WeightName& line, const Shape& shape, auto ours,
 
 }  // namespace
 
-// The parameters that each tensor contains, and the problems found.
+// The tensors from which parameters are read, and the problems found.
 class PretrainedWeights::Plan {
  public:
   Plan(const PretrainedWeights& weights,
@@ -130,13 +130,13 @@ class PretrainedWeights::Plan {
   struct Use {
     int32_t parameter;
     const WeightName* line;
-    bool repeats;  // whether an earlier tensor has the parameter
+    bool repeats;  // whether an earlier tensor contains the parameter
   };
 
   template <typename... Parts>
   void Add(const std::string& path, const Parts&... parts) {
     std::string problem = absl::StrCat(path, ": error: ", parts...);
-    // Several parameters may be parts of one tensor.
+    // Several parameters of one tensor can have the same problem.
     if (seen_.insert(problem).second) problems_.push_back(std::move(problem));
   }
   // Finds the tensors of a parameter, by its name or an alias.

@@ -36,18 +36,21 @@ namespace regard {
 // exist must be equal. If `ours` is an alias (tied weights), its tensor is
 // optional and never written.
 struct WeightName {
-  // Dotted names. "*" stands for any one part between dots. The i-th star of
-  // `theirs` stands for the same part as the i-th star of `ours`.
+  // The name of a parameter. "*" stands for any one part between dots.
   std::string ours;
+  // The name of the tensor. Its i-th star stands for the same part as the i-th
+  // star of `ours`.
   std::string theirs;
-  // Whether the tensor is [inputs, outputs] for a matrix [outputs, inputs].
+  // Whether the tensor has the shape [inputs, outputs], although the parameter
+  // has the shape [outputs, inputs].
   bool transposed = false;
   // The tensor consists of `parts` equal parts along the outputs. The parameter
   // is the part with index `part`, from 0 to parts - 1.
   int part = 0;
   int parts = 1;
-  // The number of rows of the tensor. If the parameter has fewer rows, only the
-  // first ones are read. 0 means the number of rows of the parameter.
+  // The number of rows of the tensor. 0 means the number of rows of the
+  // parameter. If the parameter has fewer rows than the tensor, only its first
+  // rows are read.
   int64_t rows = 0;
   // The shape of the tensor, if neither the parameter nor the fields above
   // determine it. Tensor and parameter have the same order of elements.
@@ -62,11 +65,12 @@ struct WeightName {
 
 struct WeightTable {
   std::vector<WeightName> names;
-  // Names in files and in this table may begin with this prefix or omit it.
+  // A prefix that names in files and in this table may have or omit.
   std::string prefix = {};
-  // Name endings in older files and their replacements: {".gamma", ".weight"}.
+  // Name endings in older files, each with its replacement, such as {".gamma",
+  // ".weight"}.
   std::vector<std::pair<std::string, std::string>> old_endings = {};
-  // The tensors that may be ignored, without the prefix. A last part "**"
+  // The names of tensors that are ignored, without the prefix. A last part "**"
   // matches any number of parts.
   std::vector<std::string> ignored = {};
 };

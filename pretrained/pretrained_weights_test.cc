@@ -177,8 +177,7 @@ TEST_F(PretrainedWeightsTest, NamesMayLackThePrefixAndHaveOldEndings) {
   EXPECT_FALSE(weights->Has("wte.bias"));
 }
 
-// The number of inputs is odd and exceeds the number that Load() transposes at
-// a time.
+// The number of inputs is odd, and too large to transpose all rows at once.
 TEST_F(PretrainedWeightsTest, TransposesInPieces) {
   constexpr int64_t kInputs = 37;
   Write("model.safetensors", {{"w", {kInputs, 5}, Counted(5 * kInputs, 0)}});
@@ -260,7 +259,7 @@ TEST_F(PretrainedWeightsTest, NamesAllThatIsWrong) {
       "numbers that are not finite, the first at index 4; all must be finite");
 }
 
-// Both parameters that the tensor contains have the same problem.
+// Both parameters in this tensor have the same problem.
 TEST_F(PretrainedWeightsTest, NamesATensorOfSeveralParametersOnce) {
   tensors_[2].shape = {6, 2};
   EXPECT_EQ(absl::StrReplaceAll(ErrorOf(), {{folder_, "DIR"}}),
@@ -292,7 +291,8 @@ TEST_F(PretrainedWeightsTest, ChecksWithoutTheModelsMemory) {
 }
 
 TEST_F(PretrainedWeightsTest, TiedTensorsMustBeTheSame) {
-  // The tensor has all three rows. The two rows of the parameter are compared.
+  // The tensor has all three rows. Only the two rows of the parameter are
+  // compared.
   tensors_.push_back({"lm_head.weight", {3, 2}, {0, 1, 2, 3, 9, 9}});
   Write("model.safetensors", tensors_);
   ParameterStore<float> store;
@@ -328,7 +328,7 @@ TEST_F(PretrainedWeightsTest, KeepsWhatTheFolderLacksIfToldTo) {
     return loaded;
   };
   for (const int64_t size : {0, 3}) {
-    // The tensor is absent, or has another number of classes.
+    // The tensor is absent (0), or has another number of classes.
     if (size > 0) {
       tensors_.push_back({"score", {size}, Counted(size, 0)});
       Write("model.safetensors", tensors_);

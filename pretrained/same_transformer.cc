@@ -15,7 +15,8 @@ namespace regard {
 
 namespace {
 
-// Removes fields that do not affect outputs, and sets defaults explicitly.
+// Removes fields that do not affect outputs, and sets defaults explicitly, so
+// that equivalent configs become equal.
 TransformerConfig Plain(TransformerConfig config) {
   config.clear_initialization();
   config.clear_recompute();
@@ -45,8 +46,8 @@ TransformerConfig Plain(TransformerConfig config) {
   return config;
 }
 
-// Adds the paths of all messages that are set. Messages may be empty, such as
-// the chosen score.
+// Adds the paths of all fields that contain a message, such as the score. The
+// message may be empty.
 void AddGiven(const google::protobuf::Message& message,
               const std::string& prefix, std::set<std::string>* paths) {
   std::vector<const google::protobuf::FieldDescriptor*> fields;

@@ -1,5 +1,6 @@
-// The tensors of a Hugging Face model folder: in model.safetensors or, without
-// it, in the files that model.safetensors.index.json names.
+// Reads the tensors of a Hugging Face model folder. They are in
+// model.safetensors or, if it does not exist, in the files that
+// model.safetensors.index.json names.
 #ifndef PRETRAINED_TENSOR_FOLDER_H_
 #define PRETRAINED_TENSOR_FOLDER_H_
 
@@ -21,9 +22,10 @@ class TensorFolder {
  public:
   // Opens the files of a folder. Error messages are meant for users and list
   // all problems:
-  // * links and missing files,
+  // * files that are missing or are links,
   // * tensors that are not in the file that the index names,
-  // * an index that names a path outside of the folder, which is not opened.
+  // * an index that names a path outside of the folder. This path is not
+  // opened.
   static absl::StatusOr<TensorFolder> Open(const std::string& folder);
 
   // The path of the file that lists the tensors: model.safetensors, or the

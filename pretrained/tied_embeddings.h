@@ -6,8 +6,9 @@
 
 namespace regard {
 
-// Reports a problem unless the output layer shares the token embedding. For an
-// output layer with its own weight, transformers 4 and 5 disagree on the bias.
+// Reports a problem unless the output layer shares the token embedding. In an
+// output layer with its own weight, transformers 4 and 5 treat the bias
+// differently.
 inline void RequireTiedEmbeddings(const JsonObject& json) {
   constexpr char kTied[] = "tie_word_embeddings";
   if (json.Bool(kTied, true)) return;

@@ -40,8 +40,8 @@ constexpr Variant kVariants[] = {
     {"gigantic", 1664, 48, 16, 64.0 / 13},
 };
 
-// A parsed name: vit_SIZE_patchP_N, or vit_SIZE_patchP_gap_N, which predicts
-// classes from the mean of all patches.
+// A parsed model name: vit_SIZE_patchP_N or vit_SIZE_patchP_gap_N. With "gap",
+// the model predicts classes from the mean of all patches.
 struct TimmName {
   Variant variant;
   int patch = 0;
@@ -68,7 +68,8 @@ std::optional<TimmName> CutTimmName(absl::string_view name) {
   return cut;
 }
 
-// Reads "model_args", with which timm creates a model. They may be empty.
+// Reads "model_args", the arguments with which timm creates a model. The list
+// may be empty.
 void ReadTimmArguments(const JsonObject& json, const TimmName& name,
                        VisionTransformerConfig* config) {
   constexpr const char* kKnown[] = {

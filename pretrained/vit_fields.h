@@ -1,5 +1,5 @@
-// The config.json fields that Vision Transformers of transformers and timm have
-// in common. Invalid values are problems of the file.
+// Reads the config.json fields that Vision Transformers of transformers and
+// timm have in common. Reports invalid values as problems of the file.
 #ifndef PRETRAINED_VIT_FIELDS_H_
 #define PRETRAINED_VIT_FIELDS_H_
 

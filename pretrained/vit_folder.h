@@ -1,5 +1,6 @@
-// Vision Transformers of transformers and timm in Hugging Face model folders:
-// config.json, the weights and the image processor. See docs/hugging_face.md.
+// Reads Vision Transformers of transformers and timm from Hugging Face model
+// folders: config.json, the weights and the image processor. Also writes
+// folders for transformers. See docs/hugging_face.md.
 #ifndef PRETRAINED_VIT_FOLDER_H_
 #define PRETRAINED_VIT_FOLDER_H_
 
@@ -36,8 +37,8 @@ struct VitFolder {
 };
 
 // Opens a folder at the path that the user gave. Error messages are meant for
-// users and list all problems of the config or, if it has none, of the weights.
-// The folder may have no head.
+// users. They list all problems of the config or, if the config has no
+// problems, of the weights. The folder may have no head.
 absl::StatusOr<VitFolder> OpenVitFolder(absl::string_view path, VitNames names,
                                         const AttentionRegistry& scorers);
 

@@ -17,13 +17,13 @@ namespace regard {
 struct WordPieceFiles {
   WordPieceOptions options;
   std::unique_ptr<const WordPiece> pieces;
-  // The limit of the tokenizer's "model_max_length" and similar fields; 0 if
-  // not set.
+  // The maximum number of tokens, from the tokenizer's "model_max_length" and
+  // similar fields. 0 if not set.
   int64_t longest = 0;
-  // The paths of the file with the tokens, and of the file that says whether
-  // text is converted to lower case. The second path is the folder if no file
-  // says so.
+  // The path of the file with the tokens.
   std::string vocabulary_file = {};
+  // The path of the file that sets whether text is converted to lower case. If
+  // no file sets it, the path of the folder.
   std::string lower_case_file = {};
 };
 

@@ -28,8 +28,9 @@ double ValueOf(const ChannelValues& values, int64_t channel) {
                         : values.blue();
 }
 
-// The place of an output pixel's centre in the input, along one axis: the input
-// pixel before it, and the weight of the input pixel after it.
+// The position of an output pixel's centre on one axis of the input. It lies
+// between the centres of pixels `first` and `first` + 1. `weight` is the
+// interpolation weight of pixel `first` + 1.
 struct Place {
   int64_t first;
   double weight;

@@ -54,9 +54,9 @@ class CaptionModel : public Model<float> {
 
   ParameterStore<float>& parameters() override { return parameters_; }
   const ParameterStore<float>& parameters() const { return parameters_; }
-  // The number of sentences. An image may have several.
+  // The number of sentences. An image may have several sentences.
   int64_t num_examples() const override { return std::ssize(train_); }
-  // Counts the predicted tokens, the end included.
+  // Counts the predicted tokens, including the end token.
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   const char* work_unit() const override { return "tok"; }
   void BeginEpoch(std::optional<int64_t> epoch) override {
@@ -80,22 +80,23 @@ class CaptionModel : public Model<float> {
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request) const;
 
-  // Writes sentences about an image, best first. Accepts the inputs of
-  // Predict(). `search` must have passed ValidateSearch(). Its limits count
-  // tokens after the prompt.
+  // A sentence about an image.
   struct Described {
     std::string text;          // including the prompt
     std::vector<int32_t> ids;  // without the prompt
     double score;
     bool at_limit = false;  // whether the text was cut at the limit
   };
+  // Writes sentences about an image, best first. Accepts the inputs of
+  // Predict(). `search` must have passed ValidateSearch(). Its limits count
+  // tokens after the prompt.
   absl::StatusOr<std::vector<Described>> Describe(
       Forward<float>& forward, const PredictionRequest& request,
       const SearchConfig& search) const;
 
-  // Traces the tokens after the prompt, each given the tokens before it.
-  // Accepts the inputs of Predict(). The tokens are options.target, the model's
-  // own sentence, or `ids`.
+  // Traces how each token after the prompt is predicted from the tokens before
+  // it. Accepts the inputs of Predict(). The tokens are options.target, the
+  // model's own sentence, or `ids`.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const PredictionRequest& request,
                                       const TraceOptions& options) const;

@@ -134,7 +134,8 @@ TEST(CaptionModelTest, AnEpochHasItsOwnVariantsOfTheImages) {
 
 TEST(CaptionModelTest, WordsOfThePromptAreNotPredicted) {
   CaptionModel model = ModelOf(Canvases(3));
-  // The caption "a circle above a star and left of a cross <eos>" has 11 words.
+  // The caption "a circle above a star and left of a cross <eos>" has 11
+  // tokens.
   EXPECT_EQ(model.CountWork({0, 2}), 22);
   EXPECT_EQ(model.prompt().size(), 3);
   Tape<float> tape;

@@ -48,7 +48,7 @@ class CaptionTokens {
   // Returns the words of a prompt or of a typed sentence, split as in a list of
   // captions.
   static std::vector<std::string> Prompt(absl::string_view text);
-  // Returns notes on words that are partly unknown, in the form of
+  // Returns notes on words that are partly unknown, in the format of
   // UnknownWords.
   std::vector<std::string> NotesOn(absl::Span<const std::string> words) const;
 

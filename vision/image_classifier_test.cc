@@ -164,7 +164,8 @@ TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
   EXPECT_NEAR(measured.metrics[1].Value(), loss, 1e-12);
 }
 
-// ImageNet has two classes named "crane".
+// ImageNet has two classes with the name "crane". A prediction of either class
+// must count as correct.
 TEST(ImageClassifierTest, APredictionIsRightIfItsNameIs) {
   ImageSplits data = Shapes(1, 105);
   std::fill(data.classes.begin() + 4, data.classes.end(), "crane");

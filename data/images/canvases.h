@@ -54,11 +54,11 @@ absl::StatusOr<DrawableObjects> ImageObjects(
     absl::Span<const std::string> kinds, uint64_t seed, absl::string_view what);
 
 // Returns `count` canvases [1, 2 * side, 2 * side]. Three of the four quadrants
-// show one object each, and the kinds of these objects are one of `triples`.
-// The sentence begins with the object that touches the other two: "<prompt> a
-// circle above a star and left of a cross". Each word that names an object
-// refers to the quadrant of the object. Canvas i depends only on i, `seed` and
-// `split`.
+// show one object each. The kinds of these objects are a random element of
+// `triples`. The sentence begins with the object that touches the other two:
+// "<prompt> a circle above a star and left of a cross". Each word that names an
+// object refers to the quadrant of the object. Canvas i depends only on i,
+// `seed` and `split`.
 CaptionSet MakeCanvases(int64_t count, const DrawableObjects& objects,
                         absl::Span<const KindTriple> triples,
                         absl::Span<const std::string> prompt, uint64_t seed,

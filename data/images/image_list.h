@@ -28,9 +28,10 @@ struct ImageList {
   const char* what;  // "list of labels", for the error of a missing file
   // The folder to which names are relative. If empty, the folder of the list.
   std::string folder;
-  // The folder that must contain all images, given by the field `root_field` of
-  // the config. If empty, the folder to which names are relative.
+  // The folder that must contain all images. If empty, the folder to which
+  // names are relative.
   std::string root;
+  // The field of the config that sets `root`, for error messages.
   const char* root_field;
 };
 

@@ -18,8 +18,8 @@ enum class Resampling {
 //
 // Each pixel is a weighted mean of the pixels under the filter. If the image
 // becomes smaller, the filter becomes wider in proportion. The width is resized
-// first, then the height, in fixed-point arithmetic with 22 fraction bits. The
-// intermediate result is rounded to whole numbers.
+// first, then the height, in fixed-point arithmetic with 22 fractional bits.
+// The intermediate result is rounded to whole numbers.
 Image ResizeImage(const Image& image, int64_t height, int64_t width,
                   Resampling resampling);
 

@@ -30,7 +30,7 @@ void DrawShape(const PlacedShape& shape, int64_t height, int64_t width,
                absl::Span<uint8_t> pixels);
 
 // Returns `count` images [1, size, size]. Each image shows one slightly rotated
-// shape with a random place, size and brightness. Noise is added. The images
+// shape with a random position, size and brightness. Noise is added. The images
 // depend only on `seed` and `split`. Image i does not depend on `count`.
 ImageSet MakeShapes(int64_t count, int64_t size, uint64_t seed,
                     absl::string_view split);

@@ -20,11 +20,13 @@ enum class FileFault {
   kDiskFull,     // ENOSPC, for operations that may need space
   kInterrupted,  // EINTR, for operations that signals may interrupt
   kShort,        // a read or write of several bytes handles only half
-  kGone,         // EIO from this operation on, as if the disk was gone
-  kKilled,       // SIGKILL instead of the operation
+  // EIO for this and all later operations, as if the disk was removed
+  kGone,
+  kKilled,  // SIGKILL instead of the operation
 };
 
-// Does not wait for the disk, because no test cuts the power. Thread-safe.
+// Sync() does not wait for the disk, because no test cuts the power.
+// Thread-safe.
 class FaultyFiles : public FileOperations {
  public:
   // Makes the k-th operation that the fault applies to fail, counted from 1.
