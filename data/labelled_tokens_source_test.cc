@@ -116,7 +116,7 @@ TEST(AssociativeRecallTest, IsAFunctionOfTheSeedAndTheSplit) {
   EXPECT_NE(data.train[1].tokens, Load(kConfig, 2).train[1].tokens);
   EXPECT_NE(data.train[1].tokens, data.dev[1].tokens);
   EXPECT_THAT(data.test, IsEmpty());
-  // With a larger number of sequences, the first sequences stay the same.
+  // With fewer sequences, the first sequences must stay the same.
   EXPECT_EQ(data.train[1].tokens,
             Load("associative_recall { train: 3 }").train[1].tokens);
 }

@@ -35,9 +35,10 @@ struct RegressionData {
   // The names of the columns in reports.
   std::vector<std::string> x_names = {"x"};  // one per column of x
   std::string y_name = "y";
-  // The scales that standardize x (one for each column, or none) and y. The
-  // points keep the values of the file, which are not standardized.
+  // The scales that standardize the columns of x. Empty if they are not
+  // standardized. The points keep the values of the file.
   std::vector<ColumnScale> x_scales = {};
+  // The scale that standardizes y. The points keep the values of the file.
   ColumnScale y_scale = {};
   // Whether test points lie on the true curve, without noise.
   bool test_is_truth = false;

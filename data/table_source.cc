@@ -130,7 +130,7 @@ struct Columns {
   size_t y = 0;
 };
 
-// Selects the columns, given the first line.
+// Selects the columns. `fields` are the fields of the first line.
 absl::StatusOr<Columns> ColumnsOf(const TextFile& file,
                                   const TableConfig& options,
                                   const std::vector<Field>& fields,
@@ -224,7 +224,7 @@ ColumnScale ScaleOf(const std::vector<double>& values) {
   return scale;
 }
 
-// Standardizes `values`, which are sorted, by `scale`. Returns the number of
+// Standardizes the sorted `values` with `scale`, and returns the number of
 // different floats.
 size_t CountDifferent(const std::vector<double>& values,
                       const ColumnScale& scale) {

@@ -151,8 +151,8 @@ TEST(TableTest, SaysWhichValuesBecomeEqual) {
       Read(text, absl::StrCat(kWhole, "standardize: true"));
   EXPECT_THAT(standardized->notes, SizeIs(0));
   EXPECT_EQ(standardized->training.x, data->training.x);
-  // The target column is also checked. An outlier leaves no digits for the
-  // other values.
+  // The target column is also checked. Because of the outlier, the other values
+  // become equal.
   const auto far = Read("1,1700000000\n2,1700000001\n3,-1e15\n",
                         absl::StrCat(kWhole, "standardize: true"));
   EXPECT_THAT(far->notes, ElementsAre(EndsWith(
@@ -269,8 +269,8 @@ TEST(TableTest, ColumnsAreCapped) {
       1);
 }
 
-// The file has lines of 64 KiB, including their ends, with 512 MiB in total,
-// and one more line.
+// The file has 512 MiB in lines of 64 KiB, line ends included, and one more
+// line.
 TEST(TableTest, AllTextIsCapped) {
   const std::string path = ::testing::TempDir() + "/table.csv.gz";
   std::string lines;

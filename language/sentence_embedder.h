@@ -69,8 +69,9 @@ class SentenceEmbedder {
   const int64_t longest_;
   WorkerPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  // The texts of the current call, ordered by length, and their batches.
+  // The texts of the current call, ordered by length.
   std::vector<Text> texts_;
+  // The batches of the current call, which refer to texts_.
   std::vector<absl::Span<const Text>> batches_;
 };
 

@@ -133,7 +133,7 @@ class TextVocabulary : private TokenList {
 // string appear once it is certain that they do not begin one.
 class TextStream {
  public:
-  // `before` is the id before the first one, or -1 if there is none.
+  // `before` is the id before the first id, or -1 if there is none.
   // `vocabulary` and `stops` must outlive this object. No stop string may be
   // empty.
   explicit TextStream(const TextVocabulary& vocabulary, int32_t before = -1,

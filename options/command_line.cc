@@ -33,7 +33,8 @@ using ::google::protobuf::Message;
 using ::google::protobuf::TextFormat;
 
 // Opens the standard streams that are closed. Otherwise, a file that the
-// program opens later could take the place of a stream and receive its output.
+// program opens later could get the number of a standard stream and receive its
+// output.
 void OpenStandardStreams() {
   int fd;
   do {

@@ -43,8 +43,9 @@ size_t StepBack(absl::string_view text, size_t offset, int count) {
 bool IsShown(char32_t code_point) {
   const auto category =
       utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
-  // Excludes unassigned code points, and the categories from ZL on: line
-  // separators, control characters, format characters and private use.
+  // Excludes unassigned code points and the categories with the highest
+  // numbers: line separators, control characters, format characters and private
+  // use.
   return category != UTF8PROC_CATEGORY_CN && category < UTF8PROC_CATEGORY_ZL;
 }
 

@@ -107,9 +107,9 @@ struct Token {
 // Returns a token for a message: in single quotes, unless it is a string.
 std::string QuotedToken(Token::Kind kind, absl::string_view text);
 
-// Returns all tokens of `text` from byte `begin` on, followed by a kEnd token.
-// Comments extend from # to the end of the line. A string must end on its line.
-// Adds invalid tokens to `problems`, up to kMaxProblems.
+// Returns the tokens of `text` that begin at or after byte `begin`, followed by
+// a kEnd token. Comments extend from # to the end of the line. A string must
+// end on its line. Adds invalid tokens to `problems`, up to kMaxProblems.
 std::vector<Token> Tokenize(absl::string_view text, size_t begin,
                             std::vector<TextProblem>* problems);
 

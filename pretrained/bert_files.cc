@@ -164,7 +164,7 @@ void ReadTokenizerJson(const JsonObject& json, bool generic,
   };
   json.Require("normalizer");
   require("pre_tokenizer", {"BertPreTokenizer"});
-  // These processors put [CLS] and [SEP] around a text.
+  // These processors add [CLS] before a text and [SEP] after it.
   require("post_processor", {"TemplateProcessing", "BertProcessing"});
 }
 

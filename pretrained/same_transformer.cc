@@ -79,7 +79,7 @@ absl::Status CheckSameTransformer(const TransformerConfig& read,
   const TransformerConfig theirs = Plain(read);
   const TransformerConfig ours = Plain(config);
   bool same = differencer.Compare(theirs, ours);
-  // The differencer does not distinguish empty messages from absent ones.
+  // The differencer does not distinguish empty messages from absent messages.
   std::set<std::string> known;
   std::set<std::string> given;
   AddGiven(theirs, "", &known);

@@ -1,4 +1,4 @@
-// Tests of padded batches.
+// Tests padded batches.
 #include <vector>
 
 #include "autodiff/arena.h"

@@ -72,8 +72,8 @@ class DecoderState : public LayerState<T> {
   // Appends the positions of `part` to a growing slot, and returns all of them.
   // Fails a check unless the slot has all position() earlier positions.
   //
-  // In a search, the result may have spare positions after the valid ones, so
-  // that a step copies only its own positions. On a tape that records, the
+  // In a search, the result may have spare positions after the valid positions,
+  // so that a step copies only its own positions. On a tape that records, the
   // result has exactly the positions appended so far.
   Var<T> Append(int slot, Var<T> part) override;
 

@@ -16,9 +16,10 @@ namespace regard {
 template <typename T>
 struct Memory {
   int64_t sources = 0;
-  // The outputs [sources, time, width], and the number of valid outputs of each
-  // source, [sources]. If `lengths` is empty, all outputs are valid.
+  // The outputs, [sources, time, width].
   Var<T> values = {};
+  // The number of valid outputs of each source, [sources]. Empty if all outputs
+  // are valid.
   absl::Span<const int32_t> lengths = {};
   // A summary of each source, [sources, width], such as the last output.
   Var<T> summary = {};

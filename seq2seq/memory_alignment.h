@@ -13,8 +13,8 @@
 
 namespace regard {
 
-// Returns patterns for the hook points named `value` in the attention layers
-// that `choice` may select. By default, these are the attention weights.
+// Returns patterns for the hook points of `value`, by default the attention
+// weights, in the attention layers that `choice` may select.
 std::vector<std::string> AlignmentSites(const AlignmentChoice& choice = {},
                                         absl::string_view value = "weights");
 

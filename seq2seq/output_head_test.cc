@@ -1,5 +1,5 @@
 // Tests logits, losses and scores of heads with their own weight or a shared
-// one.
+// weight.
 #include "seq2seq/output_head.h"
 
 #include <algorithm>

@@ -13,10 +13,11 @@ class EncoderDecoderConfig;
 class SearchConfig;
 class TransformerConfig;
 
-// Whether the encoder and the decoder are Transformers, and their configs. If
-// `encoder` is set, `transformer` describes only the decoder.
+// Whether the encoder or the decoder is a Transformer.
 bool HasTransformerEncoder(const EncoderDecoderConfig& config);
 bool HasTransformerDecoder(const EncoderDecoderConfig& config);
+// Returns the config of a Transformer encoder or decoder. If `encoder` is set,
+// `transformer` describes only the decoder.
 TransformerConfig TransformerOfEncoder(const EncoderDecoderConfig& config);
 TransformerConfig TransformerOfDecoder(const EncoderDecoderConfig& config);
 

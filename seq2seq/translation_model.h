@@ -83,8 +83,8 @@ class TranslationModel : public Model<float> {
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request) const;
 
-  // Traces the words of a translation, each given the words before it. Examples
-  // are the same as for Predict().
+  // Traces how each word of a translation is predicted from the words before
+  // it. Examples are the same as for Predict().
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const PredictionRequest& request,
                                       const TraceOptions& options) const;
@@ -128,17 +128,18 @@ class TranslationModel : public Model<float> {
 
   absl::Span<const int64_t> LongestFirst(absl::Span<const int64_t> examples,
                                          Arena& arena) const;
-  // Scores the prediction of each target token given the true tokens before it,
+  // Scores the prediction of each target token from the true tokens before it,
   // without dropout and label smoothing.
   TokenScores PredictTokens(Forward<float>& forward,
                             const ParallelCorpus& pairs) const;
   struct Alignments {
     AlignmentErrorRate errors;
-    // The number of gold alignments between words that the model read, and the
-    // sum of their scores. The score of a gold alignment is the fraction of the
-    // alignment's heads whose key selection contains the source word. Both are
-    // 0 without a key selection.
+    // The number of gold alignments between words that the model read. 0
+    // without a key selection.
     int64_t gold = 0;
+    // The sum of the scores of these gold alignments. The score is the fraction
+    // of the alignment's heads whose key selection contains the source word. 0
+    // without a key selection.
     double selected = 0;
   };
   // Aligns the reference translations by the attention weights of each word in

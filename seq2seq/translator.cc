@@ -120,7 +120,7 @@ std::vector<std::vector<Translation>> TranslateIds(
     batches.push_back(absl::MakeConstSpan(order).subspan(begin, end - begin));
     begin = end;
   }
-  // The longest batches start first, so that none of them runs alone at the
+  // The longest batches start first, so that no long batch runs alone at the
   // end.
   std::reverse(batches.begin(), batches.end());
   const auto translate = [&](absl::Span<const TranslationMember> on, size_t i) {

@@ -66,7 +66,8 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
       for (const int same : {1, 4, 5}) EXPECT_EQ(pixels[at + same], pixels[at]);
     }
     EXPECT_THAT(quadrants, UnorderedElementsAreArray({0, 1, 2, 3}));
-    // The object named first is in the corner opposite to the empty quadrant.
+    // The object that the sentence names first must be in the corner opposite
+    // to the empty quadrant.
     const auto empty = static_cast<int>(
         std::find(quadrants.begin(), quadrants.end(), 0) - quadrants.begin());
     const int corner = 3 - empty;

@@ -15,9 +15,9 @@ struct ImageRows {
   int orientation = 1;              // Exif orientation, 1 to 8
 };
 
-// The maximum number of pixels of an image file, and the maximum length of a
-// side.
+// The maximum number of pixels of an image file.
 inline constexpr int64_t kMaxImagePixels = int64_t{1} << 26;
+// The maximum length of a side of an image file, in pixels.
 inline constexpr int64_t kLongestImageSide = 65535;
 
 }  // namespace regard

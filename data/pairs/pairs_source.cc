@@ -47,7 +47,7 @@ constexpr absl::string_view kWhereCorporaComeFrom =
     "\n  Name the file in the config, `data { path: \"fra.txt\" }`, or with"
     "\n  --set data.path=fra.txt";
 
-// The reason for which a training pair is omitted, or kKept.
+// The reason why a training pair is left out, or kKept.
 enum Fate { kEmpty, kCopy, kTooLong, kUneven, kKept, kNumFates };
 using FateCounts = std::array<int64_t, kNumFates>;
 
@@ -284,8 +284,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
             {}};
   }
 
-  // Adds the digests and the note, after all of `files` has been read. Returns
-  // an error if there is no pair.
+  // Adds the digests and the note, after all pairs of `files` have been read.
+  // Returns an error if there is no pair.
   static absl::Status Finish(const PairReader& reader, const std::string& field,
                              const PairFilesConfig& files, SentenceData& data) {
     if (reader.pairs() == 0) {
@@ -315,8 +315,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     return files.has_path() ? files.path() : files.source();
   }
 
-  // Reads the models that are given or stored by the run. If there are none,
-  // trains them.
+  // Reads the models that the user gave or that the run stored. If there are
+  // none, trains them.
   absl::Status LoadSubwords(const DataRequest& request,
                             const std::set<int64_t>& held_out,
                             SentenceData& data) const {

@@ -26,7 +26,8 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
   using WithOptions::WithOptions;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    // The other splits use only words of `train`.
+    // The other splits use only words of `train`, so `train` limits their
+    // sizes.
     problems.RequireInRange("train", options.train(), kMinPhrasebookTrain, 1e6);
     const double largest =
         std::min(1e6, 1.0 * kMaxPhrasebookRatio *

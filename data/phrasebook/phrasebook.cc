@@ -127,7 +127,8 @@ class Splitter {
     return seen_.insert(absl::StrJoin(sentence.pair.source, " ")).second;
   }
 
-  // Draws a new sentence with the given occurrence of held-out pairs.
+  // Draws a sentence that was not drawn before, and in which held-out pairs
+  // occur as `meeting` says.
   PhrasebookSentence DrawNew(Meeting meeting) {
     for (int i = 0; i < kMaxFruitlessDraws; ++i) {
       PhrasebookSentence sentence = DrawSentence(random_);

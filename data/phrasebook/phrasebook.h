@@ -1,6 +1,6 @@
-// The phrasebook: generated English sentences with their only correct French
-// translation and gold alignments. The splits distinguish memorized sentences
-// from learned rules. See docs/phrasebook.md.
+// The phrasebook: generated English sentences, each with its only correct
+// French translation and gold alignments. The splits distinguish memorized
+// sentences from learned rules. See docs/phrasebook.md.
 #ifndef DATA_PHRASEBOOK_PHRASEBOOK_H_
 #define DATA_PHRASEBOOK_PHRASEBOOK_H_
 

@@ -20,8 +20,9 @@ struct PhrasebookSentence {
   // Pairs of a subject (noun or name) and its verb, and pairs of a noun or name
   // and an adjective that describes it.
   std::vector<std::pair<absl::string_view, absl::string_view>> pairs;
-  // All nouns and names, and all verbs and adjectives, in any role.
+  // All nouns and names, in any role.
   std::vector<absl::string_view> nouns;
+  // All verbs and adjectives, in any role.
   std::vector<absl::string_view> words;
 };
 

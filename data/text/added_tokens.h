@@ -19,8 +19,9 @@ class JsonObject;
 struct AddedToken {
   std::string text;
   int32_t id = 0;
-  // Whether white space before the token, or after it, belongs to the token.
+  // Whether white space before the token belongs to the token.
   bool left_strip = false;
+  // Whether white space after the token belongs to the token.
   bool right_strip = false;
   // Whether the token is searched for only after all tokens that are not
   // `normalized`.
@@ -29,7 +30,7 @@ struct AddedToken {
 };
 
 // Reads an object of the `tokenizers` library ("content", "lstrip", ..),
-// without its id. Unsupported values become problems of the file.
+// without its id. Reports unsupported values as problems of the file.
 AddedToken ReadAddedToken(const JsonObject& json);
 
 // Finds added tokens in texts. Copyable.
@@ -41,7 +42,7 @@ class AddedTokens {
 
   // Calls `on_token` for each token of a text with the bytes that belong to it,
   // and `on_text` for the text between tokens, in order. Finds the leftmost
-  // token first. If several tokens begin at one place, finds the longest.
+  // token first. If several tokens begin at the same byte, finds the longest.
   void Split(absl::string_view text,
              absl::FunctionRef<void(absl::string_view)> on_text,
              absl::FunctionRef<void(const AddedToken&, absl::string_view)>
@@ -50,7 +51,7 @@ class AddedTokens {
   absl::Span<const AddedToken> tokens() const { return tokens_; }
 
  private:
-  // Splits by the tokens whose `normalized` has this value.
+  // Splits `text` at the tokens whose `normalized` has this value.
   void SplitBy(bool normalized, absl::string_view text,
                absl::FunctionRef<void(absl::string_view)> on_text,
                absl::FunctionRef<void(const AddedToken&, absl::string_view)>

@@ -73,7 +73,7 @@ void CheckOptions(const JsonObject& json) {
   model->Require("vocab");
 }
 
-// Checks that a tokenizer.json adds no tokens around a text.
+// Checks that a tokenizer.json adds no tokens before or after a text.
 void CheckAround(const JsonObject& json) {
   const auto part = json.Object("post_processor");
   if (!part.has_value()) return;

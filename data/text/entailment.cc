@@ -65,7 +65,7 @@ constexpr EntailmentRule kContradicting[] = {EntailmentRule::kOppositeAdjective,
 constexpr EntailmentRule kUnrelated[] = {EntailmentRule::kOtherNoun,
                                          EntailmentRule::kExchanged,
                                          EntailmentRule::kAnother};
-// Rules by label.
+// The rules of each label.
 constexpr absl::Span<const EntailmentRule> kRules[] = {
     kEntailing, kContradicting, kUnrelated};
 

@@ -83,7 +83,7 @@ TEST_F(LabelledTextTest, ReadsPairs) {
   EXPECT_EQ(data->splits.dev[0].second, "");
 }
 
-// In a file with label and text swapped, each line may have its own label.
+// If label and text are swapped in a file, each line may have its own label.
 TEST_F(LabelledTextTest, TimeIsLinearInTheNumberOfLabels) {
   std::string text;
   for (int i = 1'000'000; i < 1'500'000; ++i) absl::StrAppend(&text, i, "\t\n");

@@ -28,7 +28,8 @@ absl::StatusOr<SentencepieceModel> Parse(const ModelProto& model) {
   return SentencepieceModel::Parse(model.SerializeAsString(), "m.model");
 }
 
-// Without the limit, a line with a piece of half its length would take hours.
+// Without the limit, segmenting a line with a piece of half its length would
+// take hours.
 TEST(SentencepieceCapsTest, APieceIsCapped) {
   using Piece = ModelProto::SentencePiece;
   for (const auto& [type, of_piece] :

@@ -26,7 +26,8 @@ using PieceProto = sentencepiece::ModelProto::SentencePiece;
 // own trainer have at most 16 characters by default.
 constexpr size_t kMaxPieceBytes = 512;
 
-// The score of an unknown character is this much below the lowest score.
+// The difference between the lowest score of a piece and the score of an
+// unknown character, which is lower.
 constexpr float kUnknownPenalty = 10;
 
 // Counts the bytes that begin a character.

@@ -174,9 +174,10 @@ TEST(SentencepieceModelTest, DrawsUnigramsByTheirProbability) {
   }
 }
 
-// Follows the published algorithm. The next pair is the one with the highest
-// score, among the pairs of neighbours that form a piece and have not been
-// skipped. A pair is identified by its beginning, middle and end.
+// Returns the probability of each segmentation according to the published
+// algorithm. The next pair is the pair with the highest score, among the pairs
+// of neighbours that form a piece and have not been skipped. A pair is
+// identified by its beginning, middle and end.
 std::map<std::string, double> DropoutProbabilities(
     const std::vector<std::string>& symbols,
     const std::set<std::array<size_t, 3>>& left_out, const Scores& scores,

@@ -72,7 +72,7 @@ class HeldSignals {
   HeldSignals& operator=(const HeldSignals&) = delete;
 
   // Returns the next blocked signal, or SIGCHLD. Another thread may take a
-  // SIGCHLD, so this also returns SIGCHLD after a short time.
+  // SIGCHLD, so this function also returns SIGCHLD after a short time.
   int Wait() const {
     constexpr timespec kWhile = {.tv_sec = 0, .tv_nsec = 20'000'000};
     const int number = sigtimedwait(&set_, nullptr, &kWhile);

@@ -46,8 +46,8 @@ constexpr CodePoints kAfterUnicode8[] = {
     {0x1E000, 0x1E6F5}, {0x1E944, 0x1E95F},
 };
 
-// The ranges of Chinese characters in the `tokenizers` library. In BERT's own
-// program, the range that begins at U+2B920 begins at U+2B820.
+// The ranges of Chinese characters in the `tokenizers` library. BERT's own
+// program has 0x2B820 instead of 0x2B920.
 constexpr CodePoints kChinese[] = {
     {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
     {0x20000, 0x2A6DF}, {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF},

@@ -25,9 +25,10 @@
 
 namespace regard {
 
-// The largest number of bytes of a token within a word, and the largest value
-// of longest_word. These limits bound the time for splitting a word.
+// The maximum number of bytes of a token within a word. Bounds the time for
+// splitting a word.
 inline constexpr size_t kMaxTokenBytes = 512;
+// The maximum value of longest_word. Bounds the time for splitting a word.
 inline constexpr int64_t kMaxLongestWord = 1000;
 
 struct WordPieceOptions {

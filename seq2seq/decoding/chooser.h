@@ -1,5 +1,5 @@
 // One step of a search for one source: chooses which hypotheses continue and
-// which end, and keeps the best ones that ended.
+// which end, and keeps the best hypotheses that ended.
 #ifndef SEQ2SEQ_DECODING_CHOOSER_H_
 #define SEQ2SEQ_DECODING_CHOOSER_H_
 

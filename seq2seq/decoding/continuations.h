@@ -53,7 +53,7 @@ class BestContinuations {
   void AddLogProbabilities(int32_t beam, double so_far,
                            const float* log_probabilities);
 
-  // The continuations kept, best first.
+  // The continuations that are kept, best first.
   absl::Span<const Continuation> best() const {
     return {best_, static_cast<size_t>(count_)};
   }

@@ -1,5 +1,5 @@
 // Keys or values of the positions that the rows of a search have read. A step
-// adds positions without copying the earlier ones.
+// adds positions without copying earlier positions.
 #ifndef SEQ2SEQ_DECODING_GROWING_ROWS_H_
 #define SEQ2SEQ_DECODING_GROWING_ROWS_H_
 
@@ -40,9 +40,9 @@ class RowCopies {
 // An array [rows, .., extent, width] with the same number of valid positions in
 // each row.
 //
-// Positions after the valid ones contain finite numbers and must be masked. The
-// extent grows by about a quarter at a time. No gradient flows through the
-// array.
+// Positions after the valid positions contain finite numbers and must be
+// masked. The extent grows by about a quarter at a time. No gradient flows
+// through the array.
 template <typename T>
 class GrowingRows {
  public:
@@ -51,11 +51,11 @@ class GrowingRows {
       : max_rows_(max_rows), max_positions_(max_positions), arena_(arena) {}
 
   // Writes `part` [rows, .., n, width] after the first `positions` positions,
-  // which are the valid ones. The other extents of `part` must match the array.
-  // If `positions` is 0, the number of rows may change.
+  // which must be valid. The other extents of `part` must match the array. If
+  // `positions` is 0, the number of rows may change.
   void Append(int64_t positions, Var<T> part);
 
-  // Adds rows after the existing ones. `part` [rows, .., n, width] contains the
+  // Adds rows after the existing rows. `part` [rows, .., n, width] contains the
   // first n positions of the new rows, where n is at most the extent. Allocates
   // nothing.
   void AddRows(Var<T> part);

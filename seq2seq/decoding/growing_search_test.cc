@@ -189,8 +189,8 @@ TEST_F(GrowingSearchTest, TheCoverageTermIsOfTheWholeHypothesis) {
   EXPECT_NEAR(found.score, found.log_probability + 0.4 * term, 1e-5);
 }
 
-// Sources join an ensemble when it has read as many ids as their prompts have.
-// Two sources are done before the last one joins.
+// A source joins the search when the other sources have read as many ids as its
+// prompt has. Two sources are done before the last source joins.
 TEST(GrowingDecoderTest, PromptsOfSeveralLengthsAreContinuedAsAlone) {
   const GrowingDecoder<float> first(12, /*longest=*/40, 3);
   const GrowingDecoder<float> second(12, /*longest=*/40, 4);

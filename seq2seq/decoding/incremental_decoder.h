@@ -39,7 +39,7 @@ class IncrementalDecoder : private Hook<float> {
 
   // Reads the first ids of further sources, [sources, n], in the step of the
   // last Advance(). n must be the number of ids that each row has read. The new
-  // rows, one per source, follow the others. Requires a member without a
+  // rows, one per source, follow the existing rows. Requires a member without a
   // memory.
   Var<float> Join(absl::Span<const int32_t> ids, int64_t sources);
 

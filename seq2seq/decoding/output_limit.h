@@ -14,8 +14,8 @@ class SearchConfig;
 // of `source_ids` ids. At most 0 if no id fits.
 //
 // For n source ids, the limit is max_length_ratio * n + max_length. If only one
-// of the fields is set, the other one has its default: 2 for the ratio, 10 for
-// the length. If neither is set, outputs may be as long as the training
+// of these fields is set, the other field has its default: 2 for the ratio, 10
+// for the length. If neither is set, outputs may be as long as the training
 // targets. The limit is then max(2 * n + 10, min(L + 10, ceil(R * n) + 1)).
 // `trained` contains L, the number of ids of the longest target, and R, the
 // largest ratio of target ids to source ids.

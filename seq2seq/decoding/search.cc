@@ -56,8 +56,8 @@ class BatchSearch {
   SearchTrace trace_;
   Chooser chooser_;
   const int64_t width_;  // rows per source
-  // The sources from index `started_` on are waiting, ordered by the length of
-  // their prompts.
+  // Sources with an index of at least `started_` are waiting. They are ordered
+  // by the length of their prompts.
   std::vector<SourceSearch> waiting_;
   size_t started_ = 0;
   std::vector<SourceSearch> live_;
@@ -211,9 +211,8 @@ void BatchSearch::TraceAlignment(int64_t rows) {
   trace_.last().weights = kept.data();
 }
 
-// Moves hypotheses to the row that they continue where possible, because a row
-// that stays is not copied in the cache. Each swap moves one hypothesis to its
-// row.
+// Gives each hypothesis the row that it continues, if possible. The cache does
+// not copy such rows. Each swap moves one hypothesis to its row.
 void KeepInPlace(SourceSearch* source) {
   const absl::Span<Partial> beams = source->beams;
   const auto place = [&](int64_t b) {

@@ -117,11 +117,12 @@ struct SearchInputs {
 // has.
 //
 // A step of beam search takes the best 2 * beam continuations. A continuation
-// that ends is complete if it is among the best `beam`. The best `beam` of the
-// others continue (as in fairseq and transformers). A source is done when
-// `beam` hypotheses are complete and no hypothesis that continues could enter
-// the n_best. It is not enough that `beam` hypotheses are complete, because
-// unlikely ones may end long before the best one.
+// that ends is complete if it is among the best `beam`. The best `beam`
+// continuations that do not end remain in the search (as in fairseq and
+// transformers). A source is done when `beam` hypotheses are complete and no
+// remaining hypothesis could enter the n_best. It is not enough that `beam`
+// hypotheses are complete, because unlikely hypotheses may end long before the
+// best hypothesis.
 //
 // At the maximum length, each hypothesis ends, however unlikely the ending id
 // is (as in fairseq). If hypotheses were cut instead, a short, unlikely

@@ -25,8 +25,9 @@ struct Partial {
 // The results of one step.
 struct StepTrace {
   const float* weights = nullptr;  // [rows, time]; null without attention
-  // The row that each row of the next step continues, and the id that it adds.
+  // The row that each row of the next step continues.
   absl::Span<int32_t> rows = {};
+  // The id that each row of the next step adds.
   absl::Span<int32_t> ids = {};
 };
 

@@ -24,9 +24,9 @@ struct SourceSearch {
   int64_t last_step = -1;   // the last step that chose an id, or -1
   int64_t memory_size = 0;  // number of positions
 
-  // The rows of the current step: the index of the first one, and the scores of
-  // each row's continuations, [rows, vocabulary].
+  // The index of the source's first row in the current step.
   int64_t first_row = 0;
+  // The scores of each row's continuations, [rows, vocabulary].
   float* scores = nullptr;
 };
 

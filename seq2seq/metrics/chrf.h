@@ -1,6 +1,6 @@
-// Character F-scores chrF and chrF++, equal to sacreBLEU's. They count n-grams
-// of 1 to 6 characters without white space, and recall weighs twice as much as
-// precision.
+// Character F-scores chrF and chrF++, with the same values as in sacreBLEU.
+// They count n-grams of 1 to 6 characters without white space. Recall weighs
+// twice as much as precision.
 //
 // Popovic, "chrF: character n-gram F-score for automatic MT evaluation", WMT
 // 2015, and "chrF++: words helping character n-grams", WMT 2017.

@@ -1,6 +1,6 @@
 // The caption metric CIDEr-D: Vedantam, Zitnick and Parikh, "CIDEr:
-// consensus-based image description evaluation", CVPR 2015, section 6. Scores
-// equal pycocoevalcap's.
+// consensus-based image description evaluation", CVPR 2015, section 6. The
+// scores are the same as in pycocoevalcap.
 #ifndef SEQ2SEQ_METRICS_CIDER_H_
 #define SEQ2SEQ_METRICS_CIDER_H_
 

@@ -4,9 +4,10 @@
 //
 //   100 * (insertions + deletions + substitutions + shifts) / reference words
 //
-// Scores equal sacreBLEU's defaults, which follow Tercom. Texts are in lower
-// case, and words are separated by white space. Shifts are found greedily, and
-// the edit distance is computed near the diagonal.
+// Scores are the same as in sacreBLEU with its default options, which follow
+// Tercom. Texts are in lower case, and words are separated by white space.
+// Shifts are found greedily, and the edit distance is computed near the
+// diagonal.
 #ifndef SEQ2SEQ_METRICS_TER_H_
 #define SEQ2SEQ_METRICS_TER_H_
 

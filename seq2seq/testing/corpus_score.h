@@ -14,10 +14,10 @@
 namespace regard {
 
 using Sentences = std::vector<std::string>;
-// Returns the metric of the corpus. `statistics` maps a prediction and its
-// references to the statistics of the sentence.
 using References = std::vector<std::vector<std::string>>;
 
+// Returns the metric of the corpus. `statistics` maps a prediction and its
+// references to the statistics of the sentence.
 template <typename F>
 double CorpusScore(const Aggregate& aggregate, const Sentences& predictions,
                    const References& references, F statistics) {
