@@ -8,7 +8,7 @@ namespace regard {
 
 namespace {
 
-// If an activation has several rows, the name in its first row is written.
+// If an activation has several rows, Regard writes the name in its first row.
 constexpr struct {
   absl::string_view name;
   FeedForwardConfig::Activation activation;

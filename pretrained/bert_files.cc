@@ -100,7 +100,7 @@ void AddToken(const JsonObject& json, std::vector<std::string>* added) {
 }
 
 // Reads the special tokens of tokenizer_config.json or special_tokens_map.json
-// into `options`. Appends special tokens for which `options` has no field to
+// into `options`. Special tokens without a field in `options` are appended to
 // `added`.
 void ReadSpecialTokens(const JsonObject& json, WordPieceOptions& options,
                        std::vector<std::string>* added) {
@@ -374,8 +374,8 @@ void CheckPrompts(const JsonObject& json) {
                 "prompt before a text");
 }
 
-// Adds a note if the model compares texts by another measure than cosine
-// similarity. The dot product of normalized vectors is their cosine similarity.
+// Adds a note if the model does not compare texts by cosine similarity. The dot
+// product of normalized vectors is their cosine similarity.
 void NoteSimilarity(const JsonObject& json, const std::string& path,
                     SentenceFiles* read) {
   constexpr char kName[] = "similarity_fn_name";

@@ -244,8 +244,8 @@ TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {
               HasSubstr("F/config_sentence_transformers.json:2:"));
 }
 
-// transformers creates a tokenizer of the class in the file, whatever vocab.txt
-// contains.
+// transformers uses the class that the file names, whatever vocab.txt contains.
+// Other classes than BERT's must therefore be errors.
 TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
   const auto class_of = [](const std::string& name) {
     return absl::StrCat(R"({"do_lower_case": true, "tokenizer_class": ")", name,

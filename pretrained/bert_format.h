@@ -29,7 +29,7 @@ enum class BertHead {
   kFollows,         // BertForNextSentencePrediction: two classes of pairs
   kClasses,         // BertForSequenceClassification
   kWords,           // BertForMaskedLM
-  kWordsAndFollows  // BertForPreTraining: also next sentences
+  kWordsAndFollows  // BertForPreTraining: masked words and next sentences
 };
 
 inline constexpr size_t kBertHeads =

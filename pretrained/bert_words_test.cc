@@ -60,7 +60,7 @@ std::vector<std::string> LinesOf(const std::string& name) {
   return lines;
 }
 
-// Returns the model that a run creates from the folder, without text.
+// Returns the model that a run creates from the folder if it has no text.
 std::unique_ptr<MaskedWordModel> ModelOf(const BertFolder& folder,
                                          bool next_sentence) {
   BertConfig config = folder.description.config;
@@ -322,7 +322,7 @@ TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
   const std::string path =
       WriteTo("modules", *ModelOf(folder, /*next_sentence=*/true));
   FileOperations files;
-  // Problems of an ignored head are not reported.
+  // Problems of an ignored head must not be reported.
   const std::string config = JoinPath(path, "config.json");
   ASSERT_THAT(WriteFileAtomically(
                   config,

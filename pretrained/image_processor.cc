@@ -22,7 +22,7 @@ constexpr char kPreprocessor[] = "preprocessor_config.json";
 constexpr char kProcessor[] = "processor_config.json";
 constexpr int64_t kMaxSide = 8192;
 constexpr double kRescale = 1.0 / 255;
-// The numbers of resampling filters in Pillow.
+// Pillow's numbers for its resampling filters.
 constexpr int64_t kBilinear = 2;
 constexpr int64_t kBicubic = 3;
 

@@ -65,7 +65,7 @@ struct WeightName {
 
 struct WeightTable {
   std::vector<WeightName> names;
-  // A prefix that names in files and in this table may have or omit.
+  // A prefix that is optional in all names, in files and in this table.
   std::string prefix = {};
   // Name endings in older files, each with its replacement, such as {".gamma",
   // ".weight"}.

@@ -328,7 +328,7 @@ TEST_F(PretrainedWeightsTest, KeepsWhatTheFolderLacksIfToldTo) {
     return loaded;
   };
   for (const int64_t size : {0, 3}) {
-    // The tensor is absent (0), or has another number of classes.
+    // The tensor is absent if size is 0. Otherwise, its shape is wrong.
     if (size > 0) {
       tensors_.push_back({"score", {size}, Counted(size, 0)});
       Write("model.safetensors", tensors_);

@@ -179,8 +179,8 @@ class Blip {
                model_.decoder().head().Logits(forward, readout));
   }
 
-  // Beams are compared only if the best sentence ends by itself. transformers
-  // chooses differently among sentences that do not end.
+  // Beams are compared only if the best sentence has the end token.
+  // transformers chooses differently among sentences without an end token.
   void ExpectSameSentences() {
     const SpecialIds special = model_.decoder().head().special_ids();
     store_.value(*store_.FindByName("decoder.output.bias"))[special.end] +=

@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Json = nlohmann::ordered_json;
 
-// The file is written by tools/parity/write_byte_pairs_fixture.py.
+// tools/parity/write_byte_pairs_fixture.py wrote the file.
 std::string TrainedText() {
   return ReadFile("data/text/testdata/byte_pairs.json").value();
 }

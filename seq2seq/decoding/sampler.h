@@ -16,11 +16,11 @@ class Sampler {
   // `config` must be valid. Storage comes from `arena`.
   Sampler(const SamplingConfig& config, int64_t vocabulary, Arena& arena);
 
-  // Draws an id from softmax(logits / temperature), restricted one after
-  // another to these ids:
-  // * The top_k likeliest ids.
-  // * The fewest of these ids whose total probability reaches top_p.
-  // * The ids with at least min_p times the greatest probability.
+  // Draws an id from softmax(logits / temperature). Three limits restrict the
+  // ids, one after another:
+  // * top_k keeps the top_k likeliest ids.
+  // * top_p keeps the likeliest ids until their total probability is top_p.
+  // * min_p keeps ids with at least min_p times the greatest probability.
   //
   // Ties go to lower ids. `uniform`, in [0, 1), is the random number.
   //
