@@ -51,8 +51,8 @@ enum class DataPath { kNone, kRequired, kOptional, kIgnored };
 // DataSource.
 class AnyDataSource {
  public:
-  // A source whose need for a path depends on its options also declares `static
-  // DataPath Path(const Options&)`.
+  // If the options determine whether a source needs a path, the source also
+  // declares `static DataPath Path(const Options&)`.
   static constexpr DataPath kPath = DataPath::kNone;
   static constexpr bool kReadsDevPath = false;
   // Adds the problems of the options, at paths relative to the options. If

@@ -46,8 +46,8 @@ TEST(GrammarTest, SentencesAreAFunctionOfSeedAndPurpose) {
   EXPECT_NE(text, grammar.Sentences(20, 1, "dev"));
 }
 
-// Computes the probability that the rules derive given words. If
-// `probabilities` is false, counts the derivations instead.
+// Computes the probability that the rules of a grammar derive a list of words.
+// If `probabilities` is false, counts the derivations instead.
 class Derivations {
  public:
   Derivations(absl::string_view text, bool probabilities) {

@@ -112,8 +112,8 @@ class AssociativeRecallSource
     return sequences;
   }
 
-  // Returns the first free position such that the weights of the free positions
-  // up to it sum to more than `sum`. If rounding errors prevent that, returns
+  // Adds the weights of the free positions in order, and returns the position
+  // at which the sum exceeds `sum`. If rounding errors prevent that, returns
   // the last free position.
   static size_t Draw(const std::vector<double>& weights,
                      const std::vector<bool>& taken, double sum) {

@@ -90,8 +90,9 @@ absl::Status FileError(const std::string& path, absl::string_view action,
 absl::Status WriteError(const std::string& path, absl::string_view action,
                         int error);
 
-// Whether an error is the fault of the machine, not of the input: a missing
-// permission, a full or broken disk, or a program that is not installed.
+// Whether the machine caused an error, rather than the input. Examples are a
+// missing permission, a full or broken disk, and a program that is not
+// installed.
 bool IsMachineFailure(const absl::Status& status);
 
 // An open file descriptor, closed by the destructor. Move-only.

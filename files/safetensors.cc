@@ -147,8 +147,7 @@ TensorInfo ReadTensor(const JsonObject& json) {
 }
 
 // Returns the number of bytes that dtype and shape require. As in the
-// reference, any overflow is an error, even if a later 0 would make the product
-// 0.
+// reference, any overflow is an error, even if a later extent is 0.
 absl::StatusOr<int64_t> BytesFor(const std::string& name,
                                  const TensorInfo& tensor) {
   int64_t bytes = 1;

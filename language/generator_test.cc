@@ -42,7 +42,7 @@ constexpr const char* kMixers[] = {
     "mixer { linear_attention { heads: 2 } }"};
 
 // A model of the text "abcdefgh". Spread() gives it large random parameters, so
-// that it does not repeat a single id.
+// that it does not always generate the same id.
 class GeneratorTest : public ::testing::Test {
  protected:
   static LanguageModel Make(const std::string& fields,

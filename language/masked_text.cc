@@ -167,8 +167,8 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
                             int64_t row_begin, absl::Span<int32_t> row,
                             Arena& arena, int32_t* positions,
                             int32_t* targets) const {
-  // The i-th word that may be masked consists of positions begins[i] to ends[i]
-  // - 1.
+  // The positions of the words that may be masked: begins[i] .. ends[i] - 1 for
+  // the i-th word.
   const auto length = static_cast<int64_t>(row.size());
   auto* const begins = arena.New<int32_t>(length);
   auto* const ends = arena.New<int32_t>(length);

@@ -76,9 +76,9 @@ class MaskedWordModel : public BertModel {
             absl::Span<Var<float>> sums) const override;
   // Computes loss, token_accuracy and unigram_loss on dev and test. A fixed
   // fraction of the known tokens, 0.15, is replaced by [MASK] and predicted.
-  // unigram_loss is the cross-entropy of the known tokens' frequencies in the
-  // training text, if there is one. With next_sentence, also computes
-  // next_sentence_loss and next_sentence_accuracy.
+  // unigram_loss requires a training text. It is the cross-entropy with the
+  // frequencies of the known tokens in this text. With next_sentence, also
+  // computes next_sentence_loss and next_sentence_accuracy.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
   // Computes the metrics of Evaluate() for the given examples. Inputs are the

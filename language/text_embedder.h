@@ -59,7 +59,8 @@ class SentenceEmbeddingModel : public BertModel {
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
   // Computes the loss and the correlations of scores with similarities, on dev
-  // and test. The correlations are Spearman's (of ranks) and Pearson's.
+  // and test. The correlations are Pearson's correlation and Spearman's
+  // correlation.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
@@ -74,7 +75,7 @@ class SentenceEmbeddingModel : public BertModel {
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request) const;
   // Traces the pass over a text. For two texts, traces the pass over the first
-  // one and the similarity, with the second embedding held constant.
+  // text and the similarity, with the second embedding held constant.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const PredictionRequest& request,
                                       const TraceOptions& options) const;

@@ -72,7 +72,7 @@ TEST(TextPairsTest, WhatFollowsIsOfTheDocumentAndWhatDoesNotOfAnother) {
     apart += pair.apart ? 1 : 0;
   }
   // All pairs from chunks of one line, and half of the other pairs, come from
-  // two documents. These are between 50% and 80% of all pairs.
+  // two documents. Such pairs are between 50% and 80% of all pairs.
   EXPECT_GT(apart, static_cast<int>(pairs.size()) / 2);
   EXPECT_LT(apart, static_cast<int>(pairs.size()) * 4 / 5);
 }

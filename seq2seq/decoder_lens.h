@@ -1,5 +1,5 @@
 // The logit lens of a decoder: the predictions after each layer, as if this
-// layer were the last one.
+// layer were the last layer.
 #ifndef SEQ2SEQ_DECODER_LENS_H_
 #define SEQ2SEQ_DECODER_LENS_H_
 

@@ -84,8 +84,8 @@ class DecoderState : public LayerState<T> {
   // Advance() calls this after it has read `count` ids of each row.
   void AdvancePosition(int64_t count) { position_ += count; }
 
-  // The cache of rows that depend only on an id, each of which is computed
-  // once. Null unless the state is a view of a search's cache.
+  // The cache of rows that depend only on an id. Each row is computed once.
+  // Null unless the state is a view of a search's cache.
   KnownRows<T>* known_rows() const;
 
  private:

@@ -1,5 +1,5 @@
-// The memory: the outputs of an encoder, which a decoder attends to and takes
-// its initial state from.
+// The memory: the outputs of an encoder. A decoder attends to these outputs,
+// and its initial state can depend on them.
 #ifndef SEQ2SEQ_MEMORY_H_
 #define SEQ2SEQ_MEMORY_H_
 

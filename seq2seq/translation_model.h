@@ -137,7 +137,7 @@ class TranslationModel : public Model<float> {
     // The number of gold alignments between words that the model read. 0
     // without a key selection.
     int64_t gold = 0;
-    // The sum of the scores of these gold alignments. The score is the fraction
+    // The sum of the scores of these gold alignments. A score is the fraction
     // of the alignment's heads whose key selection contains the source word. 0
     // without a key selection.
     double selected = 0;

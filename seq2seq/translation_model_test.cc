@@ -156,8 +156,8 @@ TEST(TranslationModelTest, KeepsWhatMetricsAreMadeOf) {
   EXPECT_EQ(model.Evaluate().count("bleu_apart"), 0);
 }
 
-// The loss sorts its examples by length. The dropout of an example must not
-// depend on its position in the batch.
+// The model sorts the examples of a batch by length. The dropout of an example
+// must not depend on its position in the batch.
 TEST(TranslationModelTest, LossIsTheSumOfItsExamplesInAnyOrder) {
   EncoderDecoderConfig config;
   config.mutable_encoder()->set_embedding(2);

@@ -13,8 +13,8 @@
 
 namespace regard {
 
-// Tokenizes a text in the way the corpus of the run was prepared
-// (data/text/prepared_text.h). Line breaks count as spaces.
+// Tokenizes a text like the corpus of the run (data/text/prepared_text.h). Line
+// breaks count as spaces.
 std::vector<std::string> TypedSource(absl::string_view text,
                                      const Translator& translator);
 std::vector<std::string> TypedTarget(absl::string_view text,

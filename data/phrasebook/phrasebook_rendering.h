@@ -12,8 +12,7 @@
 
 namespace regard::phrasebook {
 
-// A sentence pair, with the English base forms of the words that are combined
-// in it.
+// A sentence pair, with the English base forms of the words that it combines.
 struct PhrasebookSentence {
   SentencePair pair;
   absl::string_view construction;

@@ -47,8 +47,8 @@ void CheckByteLevel(const JsonObject& json, const std::string& key) {
   part->Choice("type", {"ByteLevel"});
   // A decoder does not use the fields below.
   if (key == "decoder") return;
-  // add_prefix_space would add a space before a text that does not begin with
-  // one.
+  // add_prefix_space would add a space before a text that does not begin with a
+  // space.
   if (part->Has("add_prefix_space")) WantBool(*part, "add_prefix_space", false);
   WantBool(*part, "use_regex", true);
 }

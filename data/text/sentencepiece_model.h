@@ -6,8 +6,8 @@
 // independent subword tokenizer and detokenizer for neural text processing",
 // EMNLP 2018.
 //
-// The library itself is not linked, because it contains an older protobuf with
-// the same names.
+// The library itself is not linked, because it contains an older version of
+// protobuf with the same symbols.
 #ifndef DATA_TEXT_SENTENCEPIECE_MODEL_H_
 #define DATA_TEXT_SENTENCEPIECE_MODEL_H_
 

@@ -25,7 +25,7 @@ class IncrementalDecoder : private Hook<float> {
  public:
   // `sources` is the number of sources, which must match the memory if the
   // member has one. `max_rows` is the maximum number of rows. alignment() is
-  // only set with `want_alignment`.
+  // set only with `want_alignment`.
   IncrementalDecoder(const EnsembleMember& member, int64_t sources,
                      int64_t max_rows, bool want_alignment);
   ~IncrementalDecoder() override;
