@@ -172,8 +172,8 @@ absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
   if (pass.examples.empty()) {
     return absl::InvalidArgumentError("a pass requires at least one example");
   }
-  // Returns to the examples before the first epoch, from which batches are
-  // planned.
+  // Restores the examples that the model had before the first epoch, from which
+  // batches are planned.
   model.BeginEpoch(std::nullopt);
   const absl::Span<const LossTerm> terms = model.loss_terms();
   std::vector<double> denominators(terms.size());

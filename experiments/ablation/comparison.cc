@@ -262,7 +262,7 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   std::map<std::string, std::vector<double*>> over_seeds;
   std::map<std::string, std::vector<double*>> over_examples;
   for (Comparison& comparison : all) {
-    // Does not correct for values that do not measure the metric.
+    // Does not correct for comparisons whose runs do not measure the metric.
     if (!comparison.Measured()) continue;
     over_seeds[comparison.metric].push_back(&comparison.corrected_p_value);
     if (!comparison.over_examples.has_value()) continue;

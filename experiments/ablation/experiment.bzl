@@ -207,7 +207,7 @@ _experiment = rule(
         "binary": attr.label(
             mandatory = True,
             executable = True,
-            # The build of the trainer that tests use, too.
+            # Tests use this build of the trainer, too.
             cfg = "target",
         ),
         "cell": attr.label(mandatory = True, executable = True, cfg = "target"),

@@ -20,8 +20,8 @@ int main(int argc, char** argv) {{
 }}
 """
 
-# For each kind of plug-in, the type of its registry, and the registry's place
-# in the plug-ins of main().
+# The type of the registry for each kind of plug-in, and the expression for this
+# registry in main().
 _KINDS = {
     "head_outputs": ("HeadOutputRegistry", "plugins.scorers.head_outputs"),
     "mixers": ("MixerRegistry", "plugins.scorers.mixers"),

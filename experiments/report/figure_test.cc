@@ -294,7 +294,7 @@ TEST(PictureTest, TheImageIsInThePage) {
   EXPECT_THAT(html, StartsWith("<figure class=\"picture\"><figcaption>a "
                                "&lt;coat&gt;</figcaption>"));
   EXPECT_THAT(html, HasSubstr("viewBox=\"0 0 4 2\""));
-  // The link must begin like a PNG file.
+  // The embedded data must begin with the signature of a PNG file.
   EXPECT_THAT(html, HasSubstr("href=\"data:image/png;base64,iVBORw0KGgo"));
   EXPECT_THAT(html, Not(HasSubstr("<rect")));
 }

@@ -21,9 +21,9 @@ constexpr int kWidestWord = 12;
 constexpr absl::string_view kUnicodeShades[] = {" ", "░", "▒", "▓", "█"};
 constexpr absl::string_view kAsciiShades[] = {" ", ".", ":", "*", "#"};
 
-// Returns the character for a weight: the shade whose index is the number of
-// cuts up to the weight. The lightest shade is blank, so that a diffuse row
-// does not look like a choice.
+// Returns the character for a weight. The index of its shade is the number of
+// values in kCuts that do not exceed the weight. The lightest shade is blank,
+// so that a diffuse row does not look like a choice.
 absl::string_view Shade(double weight, bool unicode) {
   constexpr double kCuts[] = {0.1, 0.3, 0.5, 0.8};
   int shade = 0;

@@ -62,8 +62,8 @@ std::string EnvironmentJson(const Environment& environment);
 absl::StatusOr<std::vector<std::string>> ProgramDifferences(
     const std::string& run_folder);
 
-// Adds an entry for this process, which trains from `step` on, to `processes`
-// in environment.json. If the previous process was killed, its entry ends at
+// Adds an entry for this process, which trains from `step`, to `processes` in
+// environment.json. If the previous process was killed, its entry ends at
 // `step`. A file without `processes` first gets an entry for the process that
 // wrote its top-level keys. Returns the differences from the previous program
 // in the form of ProgramDifferences(), or an empty list for the first process.

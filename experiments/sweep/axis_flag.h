@@ -13,8 +13,8 @@ namespace regard {
 class SweepAxis;
 
 // Parses "PATH=V1,V2,...". Commas within brackets and quotes do not separate
-// values. Returns an InvalidArgument error that can be printed as it is. It
-// names the flag and shows the place.
+// values. Returns an InvalidArgument error that can be printed as it is. The
+// error names the flag and shows the position of the mistake.
 absl::StatusOr<SweepAxis> ParseAxisFlag(const std::string& text);
 
 // Returns `value` in the form that --set requires for the field `path` of

@@ -75,7 +75,8 @@ TEST(WithBracesTest, AddsThemToMessagesOnly) {
   EXPECT_EQ(with("training.epochs", "3"), "3");
   EXPECT_EQ(with("probe", "[{site: 'a'}]"), "[{site: 'a'}]");
   EXPECT_EQ(with("probe[0]", "site: 'a'"), "{site: 'a'}");
-  // Invalid paths are left to the reader of configs, which reports the error.
+  // If the path is invalid, the value must stay unchanged. The parser of
+  // configs reports the error.
   EXPECT_EQ(with("model.atention", "dot"), "dot");
   EXPECT_EQ(with("training.epochs.more", "dot"), "dot");
 }

@@ -21,8 +21,8 @@ namespace {
 
 constexpr char kInitialWeights[] = "training.initial_weights";
 
-// Whether the digest of the content replaces the path in `field`. The keys of
-// `data` are fields, some of them followed by a file name.
+// Whether the key contains the digest of the content instead of the path in
+// `field`. The keys of `data` are fields, some of them followed by a file name.
 bool CountsByContent(const std::string& field,
                      const std::map<std::string, std::string>& data) {
   if (field == absl::StrCat(kInitialWeights, ".run")) {

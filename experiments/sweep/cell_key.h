@@ -12,7 +12,8 @@ namespace regard {
 
 class Experiment;
 
-// SHA-256 digests of the parts of a key, so that a changed part can be named.
+// SHA-256 digests of the parts of a key. They are separate, so that messages
+// can state which part has changed.
 struct CellKey {
   std::string config = {};
   std::string data = {};

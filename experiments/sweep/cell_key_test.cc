@@ -42,8 +42,8 @@ TEST(CellKeyTest, DoesNotDependOnWhatHasNoEffect) {
   EXPECT_EQ(KeyOf("note: 'again' tags: 'a' tags: 'b'").Hex(), key);
   EXPECT_EQ(KeyOf("training { max_minutes: 5 }").Hex(), key);
   EXPECT_EQ(KeyOf("baseline { name: 'b' override { path: 'c' } }").Hex(), key);
-  // The key must not depend on the path of the data, or on writing out a
-  // default.
+  // The key must depend neither on the path of the data, nor on whether the
+  // config states a default value.
   EXPECT_EQ(KeyOf("data { path: 'elsewhere/fra.txt' }").Hex(), key);
   EXPECT_EQ(KeyOf("training { batch_size: 64 }").Hex(), key);
 }
@@ -67,7 +67,8 @@ TEST(CellKeyTest, DependsOnEachPart) {
 
 TEST(CellKeyTest, TakesAPathWithoutADigestAsItIs) {
   EXPECT_NE(KeyOf("data { path: 'b' }", {}), KeyOf("data { path: 'c' }", {}));
-  // Files in a folder, and initial weights.
+  // The key must not depend on the path of a folder with several files, or on
+  // the path of initial weights.
   const Data files = {{"data.path/labels", "aa"}};
   EXPECT_EQ(KeyOf("data { path: 'b' }", files),
             KeyOf("data { path: 'c' }", files));

@@ -207,7 +207,7 @@ class Expander {
         source_.Where(path)));
   }
 
-  // Adds an axis with its values for reports.
+  // Adds an axis with the values that reports show.
   void AddAxis(int a) {
     const SweepAxis& axis = sweep_.axis(a);
     Axis& added = plan_.axes.emplace_back();

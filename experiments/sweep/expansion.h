@@ -20,8 +20,10 @@ namespace regard {
 struct SweepSource {
   Sweep sweep = {};
   ConfigOrigins origins = {};  // places in the file; empty if there is no file
-  // How many of the axes and overrides are from the file. Others are from flags.
+  // The number of axes that the file contains. Flags added the remaining axes.
   int axes_in_file = 0;
+  // The number of overrides that the file contains. Flags added the remaining
+  // overrides.
   int overrides_in_file = 0;
 
   // Returns the place of the part at `path`: "grid.textproto:4:3" or "--axis".

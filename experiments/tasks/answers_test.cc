@@ -444,7 +444,8 @@ std::string Text(const Case& of) {
       "## ", of.name, "\n", Text(task->Predict(forward, of.request, {})),
       "# What is looked at\n",
       Text(forward, task->Trace(forward, of.request, of.options)));
-  // The library that reads images writes the error message for a broken file.
+  // Omits images, because the library that reads images writes the error
+  // message for a broken file.
   if (absl::StrContains(of.config, "vision_transformer")) return text;
   absl::StrAppend(&text, "# Of an image\n",
                   absl::StrReplaceAll(

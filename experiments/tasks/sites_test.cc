@@ -46,7 +46,7 @@ struct Kind {
   const char* name;
   const char* config;
   // Parts of the names of the hook points whose replacement by zeros has no
-  // effect. The reason is given with each kind of model.
+  // effect. Comments in kKinds state the reasons.
   std::vector<std::string> without_effect = {};
 };
 

@@ -70,7 +70,8 @@ constexpr char kTraining[] =
        training { epochs: 2 max_updates: 2 batch_size: 4 checkpoint_every: 1
                   evaluate_every: 0 })";
 
-// The messages that are replaced by random ones, anywhere in a model.
+// The types of the messages that are replaced by random ones, anywhere in a
+// model.
 constexpr const char* kDrawn[] = {
     "regard.Attention",
     "regard.MixerConfig",
@@ -117,8 +118,8 @@ bool IsNumber(const FieldDescriptor& field) {
          field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE;
 }
 
-// Changes one number that is set. The new value may not match other values, and
-// may be out of range.
+// Changes one of the numbers that the config sets. The new value may not match
+// other values, and may be out of range.
 void ChangeANumber(RandomFields& random, Message* model) {
   std::vector<std::pair<Message*, const FieldDescriptor*>> numbers;
   for (Message* message : MessagesIn(model)) {

@@ -54,11 +54,12 @@ class BatchPlan {
   int64_t updates_per_epoch_ = 0;
   int64_t total_updates_ = 0;
 
-  // All examples, the first indices of the groups, and the first indices of the
-  // batches. Each group is shuffled separately. Both lists of indices end with
-  // the number of examples.
+  // All examples, ordered by group.
   std::vector<int64_t> examples_;
+  // The first index of each group, followed by the number of examples. Each
+  // group is shuffled separately.
   std::vector<int64_t> group_begins_;
+  // The first index of each batch, followed by the number of examples.
   std::vector<int64_t> batch_begins_;
 
   int64_t epoch_ = -1;

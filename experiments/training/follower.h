@@ -28,7 +28,7 @@ struct FoundFolder {
   std::string RunPath() const { return begun ? path : ""; }
 };
 
-// Broadcasts the run folder that rank 0 has opened to all ranks.
+// Tells all ranks which run folder rank 0 has opened.
 FoundFolder TellFolder(const std::optional<RunFolder>& folder, Ranks* ranks);
 
 // Sends the start of training from rank 0 to the other ranks: the run folder

@@ -68,8 +68,8 @@ struct Arguments {
   Provenance provenance;
 };
 
-// The time that another rank waits before it reports an error. If all ranks
-// find the error, rank 0 has reported it by then.
+// The time that a rank other than 0 waits before it reports an error. If all
+// ranks find the error, rank 0 has reported it by then.
 constexpr absl::Duration kFirstRankTells = absl::Seconds(5);
 
 // Whether this process is the one that writes and prints.

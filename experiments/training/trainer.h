@@ -132,8 +132,8 @@ class Trainer {
 
   int64_t step() const { return state_.step(); }
 
-  // Whether training has ended. Also true after Restore() of a checkpoint of
-  // the end.
+  // Whether training has ended. Also true after Restore() of a checkpoint from
+  // the end of training.
   bool finished() const { return state_.finished(); }
 
   // The number of records of the restored step that were written before its
@@ -227,7 +227,7 @@ class Trainer {
   std::vector<double> denominators_;  // one per loss term
   std::vector<double> shard_sums_;    // [shards, loss terms] for one batch
   // One hook per shard. Empty if the config requests nothing at hook points.
-  // Their statistics are added in the order of batches and shards.
+  // The statistics of the hooks are added in the order of batches and shards.
   std::vector<std::unique_ptr<ConfiguredHook<float>>> hooks_;
   StatisticSums statistics_;
   std::map<std::string, double> metrics_;

@@ -18,8 +18,8 @@
 namespace regard {
 namespace {
 
-// Each side is a small compressed file with lines of 64 KiB. The two files
-// expand to more than 2 GiB together.
+// Each side is a small compressed file with lines of 64 KiB. Together, the two
+// files expand to more than 2 GiB.
 TEST(PairsCapTest, AllTextOfASplitIsCapped) {
   const std::string one = absl::StrCat(::testing::TempDir(), "/one.gz");
   const gzFile file = gzopen(one.c_str(), "wb");
