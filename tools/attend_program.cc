@@ -71,8 +71,8 @@ constexpr char kUsage[] =
 constexpr int64_t kMaxPrinted = 2000;
 constexpr int64_t kMaxWeights = int64_t{1} << 27;
 
-// Computes the output [batch, queries, width] of an attention. Queries, keys
-// and values are [batch, n, width].
+// Computes the output [batch, queries, width] of an attention layer. Queries,
+// keys and values are [batch, n, width].
 using Layer = absl::FunctionRef<Var<double>(
     Forward<double>& forward, Var<double> queries, Var<double> keys,
     Var<double> values, const Mask& mask)>;

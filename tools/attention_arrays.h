@@ -1,4 +1,4 @@
-// Input arrays of an attention. A user provides them as one JSON object or a
+// Input arrays of attention. A user provides them as one JSON object or a
 // safetensors file:
 //
 //   queries      [queries, width] or [batch, queries, width]

@@ -27,7 +27,8 @@ absl::StatusOr<AttentionArrays> Read(const std::string& json) {
   return ReadAttentionArrays(path);
 }
 
-// Returns the first line of the error, from the place in the file on.
+// Returns the first line of the error, without the path of the file and the
+// text before it.
 std::string ErrorOf(const std::string& json) {
   const std::string message(Read(json).status().message());
   const size_t place = message.find(kPath);

@@ -114,7 +114,7 @@ expect_in out '"site":'
 fails 'examples without the data' 'own' \
   "${predict}" --run=colors --example=0
 
-# Captions with subwords.
+# Trains a captioner with subwords.
 printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' a picture of red blue square in \
   '##s' >vocab.txt
 mkdir images
@@ -135,7 +135,7 @@ expect 'a word without pieces' "note: the model does not know 'zebra'" \
 "${caption}" --run=pieces --inspect 0.png >out 2>err
 expect_in pieces/caption_1.html '[DEC]' '[SEP]'
 
-# A BLIP model in a Hugging Face model folder.
+# Captions of a BLIP model folder must equal the captions of transformers.
 grep 'A picture of	1	' "${blip}/captions.txt" >wanted
 mapfile -t files < <(cut -f 3 wanted | sed "s#^#${blip}/#")
 "${caption}" --model="${blip}" --length=14 --prompt='A picture of' "${files[@]}" \

@@ -107,7 +107,8 @@ expect 'its new place' "\"path\":\"${PWD}/moved\"" \
 fails 'a place that is not that of its checkpoints' 'has no checkpoints.json' \
   "${train}" --resume --omit_times --run=run --checkpoints=empty
 
-# Symbolic links.
+# The checkpoint folder may be a symbolic link, but a checkpoint must not
+# contain one.
 ln -s "${PWD}/moved" link
 quietly "${train}" --resume --omit_times --run=run --checkpoints=link
 ln -s /nowhere "moved/${last}/link"

@@ -29,7 +29,7 @@ done | iconv -f UTF-8 -t UTF-8 >/dev/null; echo $?)"
 expect 'what is none is shown' 1 "$("${generate}" --run=untied --seed=1 \
   --temperature=100 --length=40 'a' | grep -c $'\xef\xbf\xbd')"
 
-# Searches, and many prompts at once.
+# Tests beam search, and several prompts at once.
 search() { "${generate}" --model=model --length=12 --beam=4 "$@"; }
 search --n_best=3 'the cat' $'a\nb' >out
 expect 'three texts for each prompt' '3 3' \

@@ -141,7 +141,7 @@ for site in weights values context; do
       patch "*/attention/${site}" 'the cat')"
 done
 
-# Other programs.
+# Tests other programs with the run.
 quietly "${regard}" average --run=run --last=1 --out=one
 expect 'the mean of one' "$(digest run)" "$(digest one)"
 quietly "${regard}" average --run=run --last=3 --out=three

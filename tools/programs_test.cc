@@ -75,7 +75,7 @@ TEST(EvaluateProgramTest, FlushesDenormalNumbers) {
   ExpectFlushes(EvaluateMain);
 }
 
-// Makes opening pictures fail with an I/O error.
+// Makes opening PNG files fail with an I/O error.
 class UnreadablePicture : public FileOperations {
   int Open(const std::string& path, int flags) override {
     if (!absl::EndsWith(path, ".png")) {

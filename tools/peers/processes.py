@@ -92,8 +92,8 @@ class Contender:
     def __init__(self, entry, work, weights, options):
         self.entry = entry
         folder = options.folder
-        # The element of the answer to "run" that is used: the elapsed seconds,
-        # or the processor time.
+        # The index of the time to use in the answer to "run": 0 for the elapsed
+        # seconds, 1 for the processor time.
         self._clock = 1 if options.busy else 0
         self.log = folder / f"{work.name}.{entry}.log".replace(" ", "_")
         if entry.engine == "regard":

@@ -2,10 +2,10 @@
 // workloads that read all of their weights and compute little. For each line of
 // its input, prints the GB/s of one thread, and of two threads at once.
 //
-// In a virtual machine, the bandwidth of two seconds can differ by a factor of
-// 1.5, because other machines use the same memory. Therefore, the benchmark
-// measures before and after each workload, for some tenths of a second, as long
-// as a workload takes.
+// In a virtual machine, the bandwidth can change by a factor of 1.5 from one
+// second to the next, because other machines use the same memory. Therefore,
+// the benchmark measures before and after each workload, for some tenths of a
+// second, as long as a workload takes.
 #include <sys/mman.h>
 
 #include <algorithm>

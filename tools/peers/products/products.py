@@ -89,7 +89,7 @@ def main():
             folder / "mkl", LD_PRELOAD=str(folder / "mkl_vendor.so")),
         "oneDNN": Library(folder / "onednn"),
         "OpenBLAS": Library(folder / "openblas")}
-    # On processors newer than itself, OpenBLAS does not use AVX-512.
+    # OpenBLAS does not use AVX-512 on processors that it does not know yet.
     with open("/proc/cpuinfo", encoding="utf-8") as info:
         if "avx512bw" in info.read():
             libraries["OpenBLAS, as SkylakeX"] = Library(
