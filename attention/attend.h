@@ -86,7 +86,7 @@ class AttentionLayer {
   // Whether ContextSideBySide() can replace Prepare() and Attend().
   bool ReadsHeadsSideBySide() const;
   // Whether a hook reads or changes more than row statistics at a hook point of
-  // this attention.
+  // this layer.
   bool IsWatched(Forward<T>& forward) const;
   // Returns the context of Attend(), computed by a kernel that reads the heads
   // side by side, as projections write them. queries [batch, queries, heads *

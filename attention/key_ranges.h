@@ -67,7 +67,8 @@ class KeyRanges {
     return {ranges_ + row * most_, static_cast<size_t>(counts_[row])};
   }
 
-  // Returns the ranges of the queries of one example from first_query on.
+  // Returns the ranges of one example, for its queries starting with
+  // first_query.
   KeyRanges Part(int64_t example, int64_t first_query) const {
     KeyRanges part = *this;
     part.first_row_ = Row(example, 0, first_query);

@@ -104,8 +104,7 @@ class LatentKeys {
     const LinearLayer<T>& key;
     const LinearLayer<T>& value;
   };
-  // Operands of an attention. In the absorbed form, keys and values have one
-  // head.
+  // Operands of attention. In the absorbed form, keys and values have one head.
   struct Operands {
     Var<T> queries;  // [batch, heads, queries, width]
     Var<T> keys;     // [batch, key heads, keys, width]
@@ -128,7 +127,7 @@ class LatentKeys {
   Operands Heads(Forward<T>& forward, Var<T> queries, const Source& source,
                  const Maps& maps, const Positions& positions) const;
 
-  // Maps the context of an attention with the operands of Heads() to [batch,
+  // Maps a context that was computed from the operands of Heads() to [batch,
   // heads, queries, value width].
   Var<T> Context(Forward<T>& forward, Var<T> context, const Maps& maps) const;
 

@@ -54,8 +54,8 @@ struct Mask {
 
   bool is_part() const { return all_queries > 0; }
 
-  // Returns the mask of one example and of its queries from first_row on. The
-  // mask must belong to a whole call with these extents.
+  // Returns the mask of one example, for its queries starting with first_row.
+  // The mask must belong to a whole call with these extents.
   Mask OfExample(int64_t example, int64_t batch, int64_t queries, int64_t keys,
                  int64_t first_row) const {
     const auto part = [=](auto all) {

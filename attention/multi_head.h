@@ -36,8 +36,8 @@ namespace regard {
 
 class MultiHead;
 
-// [batch, time, width] -> [batch, heads, time, width / heads]. Head h has the
-// columns from h * width / heads on. `heads` must divide the width.
+// [batch, time, width] -> [batch, heads, time, width / heads]. The columns of
+// head h begin at column h * width / heads. `heads` must divide the width.
 template <typename T>
 Var<T> SplitHeads(Var<T> x, int64_t heads);
 

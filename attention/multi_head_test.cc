@@ -100,7 +100,7 @@ struct Model {
   MultiHeadAttention<T> layer;
   Tape<T> tape;
   std::unique_ptr<Forward<T>> forward;
-  // The backward pass reads the probes.
+  // Keeps the hooks until the backward pass, which uses them.
   std::vector<std::unique_ptr<HeldSites<T>>> hooks;
 };
 

@@ -23,7 +23,9 @@ namespace regard {
 // The input of a user to a trained model.
 struct PredictionRequest {
   std::string text = {};  // text as typed: a sentence, a number or a path
-  int64_t example = -1;   // 0-based index of a test (or else dev) example
+  // 0-based index of a test example, or of a dev example if there is no test
+  // set
+  int64_t example = -1;
   // The beginning of a caption. If absent, the configured beginning is used.
   std::optional<std::string> prompt = {};
 };

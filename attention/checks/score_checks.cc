@@ -37,8 +37,8 @@ double LargestDifference(const TestArray& a, const TestArray& b) {
   return largest;
 }
 
-// Sets the elements of the keys from 3 on to `value`. `axis` is the axis of
-// keys.
+// Sets the elements of all keys except the first three to `value`. `axis` is
+// the axis of keys.
 void FillHidden(TestArray* array, int axis, double value) {
   if (array->shape.rank() == 0) return;
   const int64_t keys = array->shape[axis];

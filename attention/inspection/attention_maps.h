@@ -20,8 +20,8 @@
 
 namespace regard {
 
-// Patterns of hook points: the weights of all attentions, or of attentions in
-// decoders.
+// Patterns of hook points: the weights of all attention layers, or of the
+// attention layers in decoders.
 inline constexpr char kAllMaps[] = "*attention/weights";
 inline constexpr char kDecoderMaps[] = "*decoder*attention/weights";
 
@@ -35,7 +35,7 @@ struct AttentionMap {
   std::string site;  // hook point; see JoinSteps()
   // Name in output files, with a stable format: "decoder.0.self" and
   // "decoder.0.cross" for layers[0], "attention" for a recurrent decoder, or
-  // the scope of the attention.
+  // the scope of the attention layer.
   std::string name;
   std::string stack;  // scope of the layers, or "" without layers
   int64_t layer = 0;

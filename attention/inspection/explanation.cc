@@ -128,8 +128,8 @@ class ScoreReader : public Hook<T> {
   Var<T> scores_;
 };
 
-// Lists the attentions of a pass for an error message. All layers of a stack
-// have one entry.
+// Lists the attention layers of a pass for an error message. All layers of a
+// stack have one entry.
 template <typename T>
 std::string AttentionsOf(const SiteRecorder<T>& pass) {
   std::vector<std::string> sites;

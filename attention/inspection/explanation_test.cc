@@ -161,8 +161,8 @@ TEST_F(ToyTest, WithoutAKeyItIsTheOneWithTheLargestWeight) {
 }
 
 // The output scales both heads by 1 / sqrt(1 + 1 + 4 + 1). This factor depends
-// on both heads, so the output is not a sum over heads, and the attention must
-// be one source.
+// on both heads, so the output is not a sum over heads, and the attention layer
+// must be one source.
 TEST_F(ToyTest, AnAttentionThatIsNotTheSumOfItsHeadsIsOneSource) {
   const auto explanation =
       Explain({.joins_heads = true}, {.site = "*layers[1]*", .key = 0});

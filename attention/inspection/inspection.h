@@ -15,7 +15,7 @@
 
 namespace regard {
 
-// The importance of each head of an attention: |sum(c * dy/dc)| over all
+// The importance of each head of an attention layer: |sum(c * dy/dc)| over all
 // elements of the head's context c, for the chosen output y. It measures how
 // much the output changes if the head's context is scaled. Michel et al., "Are
 // sixteen heads really better than one?", 2019, equation 4, for one example.

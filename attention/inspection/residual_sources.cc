@@ -29,7 +29,8 @@ constexpr absl::string_view kNetwork = "/feed_forward";
 constexpr absl::string_view kWhole[] = {"token_embedding", "position_embedding",
                                         kNetwork};
 
-// Returns the hook point of an attention's output, from its context.
+// Returns the hook point of the output of an attention layer, given the hook
+// point of its context.
 std::string OutputOf(absl::string_view context) {
   absl::ConsumeSuffix(&context, kContext);
   return absl::StrCat(context, kOutput);
@@ -79,8 +80,8 @@ class OneHead : public Hook<T> {
   int64_t head_ = -1;
 };
 
-// Adds the heads of an attention as sources. If the output is not the sum over
-// heads, as with a norm over all heads, adds the whole attention as one source
+// Adds the heads of an attention layer as sources. If the output is not the sum
+// over heads, as with a norm over all heads, adds the whole layer as one source
 // instead.
 template <typename T>
 void AddHeads(const Seen<T>& output, const std::string& context,

@@ -1,6 +1,6 @@
 // Finds the sources of the residual stream of Transformers at the hook points
-// of a pass: embeddings of tokens and positions, heads of attentions and state
-// mixers, and feed-forward networks.
+// of a pass: embeddings of tokens and positions, heads of attention layers and
+// of state mixers, and feed-forward networks.
 //
 // Residual additions, norms and projections lead from a source to a later
 // layer. They are linear if the scales of norms keep the values that they have
@@ -25,8 +25,8 @@ namespace regard {
 
 struct ResidualSource {
   // The hook point of the source: ".../attention/context" for a head,
-  // ".../attention_output" for an attention that is not the sum of its heads,
-  // ".../feed_forward", or an embedding.
+  // ".../attention_output" for an attention layer whose output is not the sum
+  // over its heads, ".../feed_forward", or an embedding.
   std::string site = {};
   int64_t head = -1;  // -1 unless `site` is a context
 
@@ -44,8 +44,8 @@ struct ResidualSources {
   };
   std::vector<Part> parts = {};  // ordered as in the pass
   // Values at the hook points when no source contributes. Scales of norms keep
-  // their values, outputs of attentions keep their biases, and all other values
-  // are zero.
+  // their values, outputs of attention layers keep their biases, and all other
+  // values are zero.
   std::map<std::string, std::vector<T>> held = {};
 };
 
@@ -54,7 +54,7 @@ std::vector<std::string> ResidualSourceSites();
 
 // Returns the sources of a pass of `traced`, which visited each hook point in
 // `seen` once. Runs one pass without heads, and one pass for each head of the
-// attention with the most heads.
+// layer with the most heads.
 template <typename T>
 ResidualSources<T> FindResidualSources(
     Forward<T>& forward, const Traced<T>& traced,

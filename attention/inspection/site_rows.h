@@ -57,7 +57,7 @@ class RowRecorder : public Hook<T> {
 };
 
 // Runs pass(), which computes on `forward`. Returns the row statistics of all
-// attentions in it.
+// attention layers in it.
 template <typename T, typename F>
 std::vector<SiteRows> SiteRowsOf(Forward<T>& forward, int64_t window, F pass) {
   RowRecorder<T> recorder(window);

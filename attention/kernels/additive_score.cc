@@ -43,9 +43,9 @@ struct PartOfPacket {
   void Store(T* x, const Packet<T>& p) const { StorePart(x, p, count); }
 };
 
-// Computes the scores of kCount keys from `first` on. Structs are passed by
-// value, because the compiler would reload the pointers of a reference after
-// each store.
+// Computes the scores of kCount keys, starting with key `first`. Structs are
+// passed by value, because the compiler would reload the pointers of a
+// reference after each store.
 template <int kCount, typename T>
 void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
   Packet<T> sums[kCount];
@@ -67,8 +67,9 @@ void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
   for (int i = 0; i < kCount; ++i) scores[first + i] = packet::predux(sums[i]);
 }
 
-// Adds the contributions of one packet of kCount keys, from element j and key
-// `first` on. The gradients of query and vector stay in registers.
+// Adds the contributions of kCount keys, starting with key `first`, for the
+// packet that begins at element j. The gradients of query and vector stay in
+// registers.
 template <int kCount, typename T, typename Part>
 void AddShares(AdditiveScoreRow<T> row, int64_t first, int64_t j, Part part,
                const T* d_scores, AdditiveScoreGradients<T> d) {

@@ -123,7 +123,8 @@ struct QueryBlock {
   }
 };
 
-// The block of queries from `begin` on, for any head of an example.
+// The block of queries that begins at query `begin`, for any head of an
+// example.
 template <typename T>
 QueryBlock BlockAt(const AttentionProblem<T>& p, int64_t example,
                    int64_t begin) {
@@ -443,8 +444,9 @@ void AddToBiases(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// Writes to `keep` [queries, keys] whether dropout keeps the weight of each key
-// from first_key on. Entries outside of a query's range of visible keys are 0.
+// Writes to `keep` [queries, keys] whether dropout keeps the weights of the
+// keys first_key .. first_key + count - 1. Entries outside of a query's range
+// of visible keys are 0.
 template <typename T>
 void FillKeep(const AttentionProblem<T>& p, const QueryBlock& block,
               int64_t first_key, int64_t count, uint8_t* keep) {

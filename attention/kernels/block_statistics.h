@@ -50,7 +50,8 @@ class BlockStatistics {
   // before Add() adds the `count` keys.
   void Measure(int64_t begin, int64_t end, bool sink, int64_t count,
                const T* exponents, const T* weights);
-  // Adds `count` keys from first_key on, for the block or a part of it.
+  // Adds the keys first_key .. first_key + count - 1, for the block or a part
+  // of it.
   void Add(const AttentionProblem<T>& p, const QueryBlock& block,
            int64_t first_key, int64_t count, const BlockWeights<T>& of);
   // Writes the statistics of the block. `sum` is the sum of the softmax, which

@@ -79,8 +79,8 @@ struct Rows {
   }
 
  private:
-  // Adds kPackets packets of terms, from `key` on. The sums stay in registers.
-  // The last packet may be partial.
+  // Adds kPackets packets of terms, starting with the term of `key`. The sums
+  // stay in registers. The last packet may be partial.
   template <int kPackets>
   void AddBlock(const T* d, int64_t key, T* terms) const {
     constexpr int64_t kSize = kPacketSize<T>;

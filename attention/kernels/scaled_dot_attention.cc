@@ -146,8 +146,8 @@ struct AttendScratch {
   BlockStatistics<T> statistics;
 };
 
-// Adds the keys from `first_key` on to the context of the block's queries. If
-// `first` is true, overwrites the context.
+// Adds `count` keys, starting with `first_key`, to the context of the block's
+// queries. If `first` is true, overwrites the context.
 template <typename T>
 void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                 const ConstMatrix<T>& queries, bool first, int64_t first_key,
@@ -293,8 +293,8 @@ void AddToSink(const AttentionProblem<T>& p, const QueryBlock& block, int64_t i,
   d_sink[block.head] -= weight / rows.sum[i] * mean;
 }
 
-// Adds the gradients for the keys from `first_key` on. one_block means that the
-// queries read no other keys.
+// Adds the gradients for `count` keys, starting with `first_key`. one_block
+// means that the queries read no other keys.
 template <typename T>
 void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                   const ConstMatrix<T>& queries, bool one_block,

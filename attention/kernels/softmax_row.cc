@@ -36,8 +36,8 @@ Packet<T> Hide(const Packet<T>& x, const uint8_t* visible) {
   return Select<T>(__builtin_convertvector(bytes != 0, PacketIntegers<T>), x);
 }
 
-// Loads the first `count` elements of x. Masked elements, and elements from
-// `count` on, are -inf.
+// Loads the first `count` elements of x. Masked elements, and all elements
+// after the first `count`, are -inf.
 template <typename T>
 Packet<T> HidePart(const T* x, const uint8_t* visible, int64_t count) {
   // Collects one bit per element in a register. Bytes written one by one would

@@ -24,7 +24,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   const int64_t width = v[3];
   const MaskReader reader(mask, positions, w[0], queries, keys);
   // Calls f(source, end) for each source, which is example * heads + head. The
-  // queries of the source see no key from `end` on.
+  // queries of the source see only keys before `end`.
   const auto for_each_source = [=](auto f) {
     for (int64_t source = 0; source < w[0] * heads; ++source) {
       f(source, reader.Range(source / heads).end);

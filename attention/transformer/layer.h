@@ -5,8 +5,8 @@
 // Hook points:
 //
 //   {self,cross,feed_forward}/residual   output of a residual branch
-//   {self,cross}/attention_output        output of an attention
-//   {self,cross}/attention/..            inside an attention
+//   {self,cross}/attention_output        output of the attention
+//   {self,cross}/attention/..            inside the attention
 //   feed_forward/feed_forward            output of the network
 #ifndef ATTENTION_TRANSFORMER_LAYER_H_
 #define ATTENTION_TRANSFORMER_LAYER_H_

@@ -393,8 +393,8 @@ TEST(StackSizeTest, OfABertLayer) {
 }
 
 TEST(StackSizeTest, OfADecoderLayerOfTheOriginal) {
-  // The layer has two attentions, two linear maps and three norms. The memory
-  // has width 7.
+  // The layer has self-attention, cross-attention, two linear maps and three
+  // norms. The memory has width 7.
   EXPECT_EQ(
       CountOf("width: 16 layers: 1 attention { heads: 4 } feed_forward { "
               "hidden: 32 } norm_order: POST",
@@ -403,7 +403,8 @@ TEST(StackSizeTest, OfADecoderLayerOfTheOriginal) {
 }
 
 TEST(StackSizeTest, OfAttentionAlone) {
-  // Each layer has an attention and its norm. The stack has a final norm.
+  // Each layer has only self-attention and its norm. The stack has a final
+  // norm.
   EXPECT_EQ(CountOf("width: 8 layers: 2 attention { heads: 2 } "
                     "feed_forward { none {} }"),
             2 * (4 * 8 * 8 + 4 * 8 + 2 * 8) + 2 * 8);

@@ -62,7 +62,7 @@ void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
                          Direction direction, ConfigProblems& problems);
 
-// Adds `note` to each cross-attention that the config has.
+// Adds `note` to each field `cross_attention` that the config sets.
 void NoteCrossAttention(const TransformerConfig& config, absl::string_view note,
                         ConfigProblems& problems);
 
