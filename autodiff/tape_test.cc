@@ -488,7 +488,7 @@ TEST(TapeDeathTest, UseAfterRewindIsCaught) {
   tape.Rewind(mark);
   EXPECT_EQ(before.item(), 1);
   EXPECT_DEATH(x.data(), "rewound past it");
-  // The node of `y` takes the place of the node of `x`.
+  // `y` reuses the node of `x`, so every later use of `x` must fail.
   Var<double> y = tape.Input({1}, {2});
   EXPECT_EQ(y.item(), 2);
   EXPECT_DEATH(x.item(), "rewound past it");

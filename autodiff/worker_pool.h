@@ -86,9 +86,10 @@ class InferenceThreads {
 // Returns the number of threads that run at once on this machine, at least 1.
 int HardwareThreads();
 
-// Makes denormal numbers read and write as zero on the calling thread from now
-// on. Training produces denormal numbers, and they are slow. A library must not
-// call this, because it must not change the threads of its caller.
+// Makes the calling thread treat denormal numbers as zero until the thread
+// ends, both as operands and as results. Training produces denormal numbers,
+// and they are slow. A library must not call this, because it must not change
+// the threads of its caller.
 void FlushDenormalsToZero();
 
 // Calls FlushDenormalsToZero(), and restores the previous state of the thread

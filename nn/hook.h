@@ -5,9 +5,9 @@
 // "encoder/layers[2]/self/attention/weights" are the attention weights of a
 // layer, [batch, heads, queries, keys]. The last parts are:
 //
-//   queries, keys, values  inputs of an attention, split into heads
-//   scores, weights        scores and weights of an attention, before dropout
-//   context                output of each head of an attention, after dropout
+//   queries, keys, values  inputs of attention, split into heads
+//   scores, weights        scores and weights of attention, before dropout
+//   context                output of each head of attention, after dropout
 //   gates                  gates of a head output, from the layer's input
 //   head_output            input of the output projection, after a head output
 //   residual               residual stream after a branch of a layer

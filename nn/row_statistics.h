@@ -38,7 +38,7 @@ struct RowRequest {
   void Add(const RowRequest& other);
 };
 
-// The row statistics of one attention, as arrays [batch, heads, queries].
+// The row statistics of one attention layer, as arrays [batch, heads, queries].
 // Arrays that were not requested are null. Trivially copyable. An arena owns
 // the memory.
 struct RowStatistics {
@@ -73,7 +73,7 @@ struct RowStatistics {
   absl::Span<const int64_t> widths = {};
 };
 
-// The position of a block of weights within all weights of an attention.
+// The position of a block of weights within all weights of an attention layer.
 struct RowPlace {
   int64_t example = 0;      // index of the first example
   int64_t first_query = 0;  // row of the first query

@@ -20,9 +20,9 @@
 // chunk by chunk on all threads.
 //
 // Each of several ranks computes the shards of one node of the tree, and
-// RankSum adds the nodes above. The result is bit-identical to one process. A
-// rank then has a part of the sum, updates that part of the weights, and stores
-// that part of the optimizer's state.
+// RankSum computes the sums of all higher nodes. The result is bit-identical to
+// one process. A rank then has a part of the sum, updates that part of the
+// weights, and stores that part of the optimizer's state.
 #ifndef OPTIMIZATION_GRADIENT_REDUCER_H_
 #define OPTIMIZATION_GRADIENT_REDUCER_H_
 

@@ -38,7 +38,7 @@
 //     const ScheduleContext context_;
 //   };
 //
-//   REGARD_SCHEDULE(Halfway, "a tenth from half of the run on")
+//   REGARD_SCHEDULE(Halfway, "a tenth in the second half of the run")
 #ifndef OPTIMIZATION_OPTIMIZER_REGISTRY_H_
 #define OPTIMIZATION_OPTIMIZER_REGISTRY_H_
 

@@ -323,7 +323,7 @@ TEST(RecurrentTest, ASequenceHasTheSameBitsAlone) {
     const GruForm form = GruForm::kResetBefore;
     const std::vector<Shape> shapes =
         lstm ? LstmShapes(all) : GruShapes(all, form);
-    // Evaluates the sequences from `first` on.
+    // Evaluates the sequences `first`, `first` + 1, ...
     const auto evaluate = [&](const Case& c, int64_t first) {
       std::vector<Shape> of_case = shapes;
       std::vector<std::vector<double>> values;

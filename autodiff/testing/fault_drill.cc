@@ -31,9 +31,9 @@ struct Place {
   }
 };
 
-// Writes `soil` into one element of a value or gradient before it searches it.
-// Values and gradients are numbered in the order of the search, and `target` is
-// such a number.
+// A finder that writes the fault `soil` into value or gradient number `target`
+// before it searches it. Values and gradients are counted together, in the
+// order of the search.
 template <typename T>
 class SoilingFinder : public FaultFinder<T> {
  public:

@@ -83,8 +83,8 @@ std::vector<std::string> Machines(int size) {
 }  // namespace
 
 MpiRanks::MpiRanks(int* argc, char*** argv) {
-  // The timer slack applies to this thread, and to threads that it starts from
-  // now on.
+  // The timer slack applies to this thread, and to threads that it starts
+  // later.
   prctl(PR_SET_TIMERSLACK, kSlackNanoseconds);
   int threads = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads);
