@@ -289,8 +289,8 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
       (queries == 1 || in_batch <= in.keys.size() + values.size())) {
     return 0;
   }
-  // Blocks of causal queries skip all later keys. This does not pay if the tape
-  // records, because the backward pass computes each block again.
+  // Blocks of causal queries skip all later keys. This saves no time if the
+  // tape records, because the backward pass computes each block again.
   const bool skips_keys =
       ReadsRuns() || (in.mask.causal && !records && queries > kSkippingRows);
   const int64_t most_rows = skips_keys ? kSkippingRows : kMaxRows;

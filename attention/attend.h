@@ -112,7 +112,7 @@ class AttentionLayer {
   // `inputs`.
   LayerBias<T> Bias(Forward<T>& forward, const ScoreInputs<T>& inputs,
                     int64_t queries, int64_t keys) const;
-  // Scores after map_before, plus `bias`, which may only be given with a
+  // Scores after map_before, plus `bias`, which must be empty unless there is a
   // selection. Scores of keys that the selection leaves out are -inf.
   Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs,
                 const LayerBias<T>& bias = {}) const;

@@ -244,8 +244,8 @@ TEST(NadarayaWatsonTest, TakesPointsOfSeveralColumns) {
   EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kDev)).at("mse"),
               (y - 4) * (y - 4), 1e-12);
   EXPECT_TRUE(model.Evaluate(forward, Split::kTest).empty());
-  // Predicts each point from the two others. The squared distances are 1, 4
-  // and 5.
+  // Predicts each point from the two other points. The squared distances are 1,
+  // 4 and 5.
   const double d = std::exp(-0.5);
   const double e = std::exp(-2.0);
   const double f = std::exp(-2.5);

@@ -55,7 +55,7 @@ double MeasuredPeakFlops();
 
 // Returns a table of the sum of the profiles, with the longest entry first.
 // `seconds` is the wall time of all steps, which ran on `threads` threads.
-// Rates are given as fractions of `peak`, the rate of one core.
+// Rates are fractions of `peak`, the rate of one core.
 std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
                         double seconds, int threads,
                         double peak = MeasuredPeakFlops());

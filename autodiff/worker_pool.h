@@ -37,7 +37,7 @@ class WorkerPool {
 
  private:
   void Serve();
-  // Takes and runs indices until all indices are taken.
+  // Claims and runs indices until all indices are claimed.
   void TakeWork();
 
   std::vector<std::thread> threads_;

@@ -50,8 +50,8 @@ struct Prediction {
   std::vector<std::string> notes = {};  // notes for the user
 };
 
-// Returns the most likely choices, at most `most` of them, given
-// log-probabilities.
+// Returns the most likely choices, at most `most` of them. `log_probabilities`
+// has one value per choice.
 template <typename NameOf>
 std::vector<Prediction::Choice> RankedChoices(
     absl::Span<const float> log_probabilities, size_t most, NameOf name_of) {

@@ -129,14 +129,14 @@ struct DifferenceInterval {
 std::optional<DifferenceInterval> PermutationInterval(
     absl::Span<const double> differences);
 
-// Returns p-values adjusted for many comparisons by Holm's method, in the given
-// order: "A simple sequentially rejective multiple test procedure",
+// Returns p-values adjusted for many comparisons by Holm's method, in the order
+// of `p_values`: "A simple sequentially rejective multiple test procedure",
 // Scandinavian Journal of Statistics 6 (1979).
 //
 // Rejecting the hypotheses whose adjusted p-values are at most alpha keeps the
 // probability of any false rejection at or below alpha. With m sorted values,
-// the k-th smallest becomes the largest of (m - j + 1) p_j over j <= k, at
-// most 1. NaN stays NaN and counts in m.
+// the k-th smallest becomes the largest of (m - j + 1) p_j over j <= k, at most
+// 1. NaN stays NaN and counts in m.
 std::vector<double> HolmAdjusted(absl::Span<const double> p_values);
 
 // The largest adjusted p-value that counts as significant.

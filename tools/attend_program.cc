@@ -277,7 +277,7 @@ absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
   return outputs;
 }
 
-// Implements --attention, which cuts the given arrays into heads.
+// Implements --attention, which splits the user's arrays into heads.
 absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
                                                const AttentionRegistry& scorers,
                                                const AttentionArrays& arrays,

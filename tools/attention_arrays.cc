@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Reports a problem with the array of the given name.
+// Reports a problem with the array `name`.
 using Complain =
     std::function<void(const std::string& name, const std::string& problem)>;
 using Arrays = std::map<std::string, NumberArray>;

@@ -24,7 +24,7 @@ namespace regard {
 
 struct NumberArray {
   std::vector<int64_t> shape;
-  // Row-major. As many numbers as the shape requires.
+  // The elements of the array, row-major.
   std::vector<double> numbers;
 };
 

@@ -34,8 +34,8 @@ constexpr char kUsage[] =
     "Examples:\n"
     "  embed --run=runs/words <sentences.txt >embeddings.txt\n"
     "  embed --model=all-MiniLM-L6-v2 --pairs <pairs.tsv";
-// Maximum number of texts that are embedded together. If the input pauses, the
-// texts so far are embedded.
+// Maximum number of texts that are embedded together. If no further input is
+// available, fewer texts are embedded.
 constexpr size_t kMaxTexts = 4096;
 
 // Prints the embedding of each text, or the similarity of each pair. Returns

@@ -223,7 +223,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// Puts the flag `where` before an error, so that it can be printed as it is.
+// Prepends the flag `where` to an error, so that the error can be printed as it
+// is.
 absl::Status Located(const char* where, const absl::Status& status) {
   if (status.ok()) return status;
   const absl::string_view message = status.message();

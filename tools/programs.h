@@ -59,10 +59,10 @@ struct RunFlags {
 void AddRunFlags(CommandLine& line, RunFlags* flags,
                  absl::string_view otherwise = kRunDefault);
 
-// Sets the run to the latest one if no flag was given.
+// Sets the run to the latest run if the user passed neither flag.
 void UseLatestRun(RunFlags* flags);
 
-// Opens the run that the flags select. One of them must be given.
+// Opens the run that the flags select. One of them must be set.
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options = {});
 

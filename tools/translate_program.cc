@@ -57,7 +57,8 @@ constexpr char kUsage[] =
     "Examples:\n"
     "  translate --run=runs/pairs --beam=5 'they are watching .'\n"
     "  translate --run=runs/a --run=runs/b <sentences.txt";
-// Bounds the time and memory for any input. Longer sentences are cut.
+// Maximum number of words of a sentence. Longer sentences are cut, which bounds
+// the time and memory for any input.
 constexpr size_t kMaxWords = 500;
 constexpr int kMaxLength = 100000;  // maximum of --max_length
 // Maximum number of words and sentence ends that are translated together, if
@@ -117,8 +118,8 @@ struct Member {
   Forward<float>& forward;
 };
 
-// Returns standard error. It counts as a terminal only if it shows nothing
-// except notes, which requires that input and output are not terminals.
+// Returns standard error as the output of the progress line. Draws a live line
+// only if nothing except notes appears on the same terminal.
 ProgressOutput ProgressOf(const Arguments& arguments) {
   ProgressOutput output = ProgressToStandardError();
   const bool quiet = arguments.sentences.empty() && !arguments.align &&

@@ -184,7 +184,7 @@ ScorerUnderTest<T>::ScorerUnderTest(const AttentionRegistry& registry,
   scorer_ = registry.Create<T>(config, scorer_store_.Root(), with_slots);
   scorer_store_.Finalize(seed);
   // Adds noise, because a parameter that starts at zero could hide the
-  // gradients of others.
+  // gradients of other parameters.
   for (const ParameterInfo& info : store_.parameters()) {
     const RandomStream random(seed, info.name);
     const auto values = store_.value(*store_.FindByName(info.name));

@@ -80,8 +80,8 @@ struct ScoringProblem {
   }
 };
 
-// Weights, context and gradients. Gradients are taken of fixed random
-// projections of the weights and of the context.
+// Weights, context and gradients. The gradients are derivatives of the sum of
+// two fixed random projections, one of the weights and one of the context.
 struct ScoringResult {
   TestArray weights;
   TestArray context;
@@ -134,7 +134,7 @@ class ScorerUnderTest {
   bool HasInnerForm(const ScoringProblem& problem);
 
   TestArray Scores(const ScoringProblem& problem);
-  // The scores of the given queries and keys. All keys of the problem are
+  // The scores of the chosen queries and keys. All keys of the problem are
   // prepared together. The positions of the chosen rows must be successive.
   TestArray ScoresOfPart(const ScoringProblem& problem,
                          absl::Span<const int64_t> queries,

@@ -35,7 +35,8 @@ absl::Status Wrong(absl::string_view message) {
   return absl::InvalidArgumentError(message);
 }
 
-// An attention layer, given by its scope, and the values that a pass computed.
+// An attention layer, identified by its scope, and the values that a pass
+// computed in it.
 template <typename T>
 struct Target {
   std::string scope;  // ".../attention"

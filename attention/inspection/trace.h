@@ -56,7 +56,8 @@ struct TracedSequence {
   }
 };
 
-// Maps the hook points that match a pattern to sequences, given by index.
+// Maps the hook points that match a pattern to sequences, which are identified
+// by their indices.
 struct TracedSites {
   std::string pattern = {};  // pattern for MatchesSite()
   size_t queries = 0;        // sequence of the queries, or of the whole value

@@ -46,8 +46,8 @@ std::vector<GradientCase> Cases() {
                {{{2, 3, 3, 5}}, {{2, 3, 4, 5}}, {{1}}}, scores),
       MakeCase("GaussianScores", "a scale per head for rows",
                {{{2, 3, 3, 5}}, {{2, 3, 4, 5}}, {{3, 1}}}, scores),
-      // Each key is near one query and far from the others, so the kernel uses
-      // both forms of |x - y|^2.
+      // Each key is near one query and far from the other queries, so the
+      // kernel uses both forms of |x - y|^2.
       MakeCase("GaussianScores", "rows of queries as keys", Inputs(3, 3, 5),
                [](auto&, auto in) {
                  return GaussianScores(in[0], in[0] + 0.2 * in[1], in[2]);

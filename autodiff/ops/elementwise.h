@@ -57,13 +57,14 @@ template <typename T>
 Var<T> operator-(Var<T> x);
 
 // Returns x where `condition` is positive, and y elsewhere. The three operands
-// broadcast. The gradient of an element goes to the operand that was taken.
+// broadcast. The gradient of an element goes to the operand that provided it.
 // `condition` gets no gradient.
 template <typename T>
 Var<T> Where(Var<T> condition, Var<T> x, Var<T> y);
 
 // The larger or smaller element of each pair, or NaN if either is NaN. The
-// gradient goes to the operand that was taken, and to `a` if both are equal.
+// gradient goes to the operand that provided the element, and to `a` if both
+// are equal.
 template <typename T>
 Var<T> Maximum(Var<T> a, Var<T> b);
 template <typename T>

@@ -240,7 +240,8 @@ TEST(CurvePlotsTest, ACurveEndsWhereTheFirstFinishedRunEnds) {
   EXPECT_THAT(plots[0].series[0].ys, ElementsAre(1.5, 1.5));
 }
 
-// A run that replaces its last weights measures its last step twice.
+// A run that replaces its last weights measures its last step twice. The second
+// measurement must not count as another seed.
 TEST(CurvePlotsTest, AStepThatARunMeasuresTwiceIsOfOneSeed) {
   Grid grid = RunsOf({{10, 20, 20}, {10, 20, 20, 30, 30}});
   grid.runs[0].records[2].metrics["dev/loss"] = 5;

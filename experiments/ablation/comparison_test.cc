@@ -65,8 +65,8 @@ TEST(CompareWithBaselines, ClaimsNothingOfPairsWithAMissingRun) {
 }
 
 TEST(CompareWithBaselines, DoesNotTestTheSurvivors) {
-  // If only the seven complete pairs counted, the difference would be
-  // significant.
+  // The seven complete pairs would give a significant difference. The missing
+  // run of the eighth pair must prevent this verdict.
   const std::vector<double> zeros(8, 0.0);
   const Grid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7, -1}});
   const std::vector<Comparison> all = CompareWithBaselines(grid);

@@ -25,7 +25,7 @@ struct ShownMetric {
 struct Samples {
   std::string title = "Samples";
   std::string input = "input";  // the name of the inputs, such as "source"
-  // The examples. If an example has a reference, its output is correct if it
+  // The examples. The output of an example with a reference is correct if it
   // equals the reference.
   std::vector<EvaluatedExample> rows = {};
 };

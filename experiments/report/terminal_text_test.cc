@@ -75,7 +75,8 @@ TEST(AlignmentTextTest, ShowsTheMeanOverHeads) {
             "chat     ###\n");
 }
 
-// After averaging its heads, the map of a state mixer can have mixed signs.
+// The mean over the heads of a state mixer can have positive and negative
+// weights.
 TEST(AlignmentTextTest, ShowsMagnitudesOfWeightsOfEitherSign) {
   LabelledMatrix map = TwoByTwo({.02, 0, -.08, .04});
   EXPECT_EQ(AlignmentText(map, {.width = 80, .unicode = false}),

@@ -271,8 +271,8 @@ absl::Status WriteFolder(const std::string& path,
   return SyncDirectory(path, files);
 }
 
-// Removes a checkpoint. Renames it first, so that a partly removed directory is
-// never taken for a checkpoint.
+// Removes a checkpoint. Renames it first, so that no reader mistakes a partly
+// removed directory for a checkpoint.
 absl::Status RemoveCheckpoint(const std::string& path, FileOperations& files) {
   const std::string doomed = absl::StrCat(path, kTemporary, getpid());
   REGARD_RETURN_IF_ERROR(RemoveTree(doomed, files));

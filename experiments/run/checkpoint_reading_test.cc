@@ -30,8 +30,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-// Makes each operation of one kind on files with a given name fail with a given
-// errno.
+// Makes one kind of operation on files with one name fail with a fixed errno.
 class UnreadableFiles : public FileOperations {
  public:
   enum class Call { kOpen, kRead, kStatus, kList };

@@ -57,7 +57,7 @@ TEST(ParseAxisFlagTest, PointsAtWhatIsWrong) {
   EXPECT_THAT(error("=1,2"), HasSubstr("must be PATH=V1,V2"));
   EXPECT_THAT(error(""), HasSubstr("must be PATH=V1,V2"));
   EXPECT_THAT(error("seed=1,2"), HasSubstr("use --seeds=N instead"));
-  // The two values have the same label.
+  // Both values have the label "dot", which must be an error.
   EXPECT_THAT(error("a=dot,{dot {}}"), HasSubstr("dot appears twice"));
 }
 

@@ -43,7 +43,8 @@ std::vector<std::string> LabelsOf(const SweepAxis& axis) {
   return labels;
 }
 
-// Returns a value in the form that it has in the name of a folder.
+// Returns the name of a value for use in the name of a folder. Replaces all
+// characters except letters, digits, '.', '-' and '_' by '_'.
 std::string Slug(const Axis& axis, size_t value) {
   std::string slug;
   for (const char c : ValueName(axis, value)) {
@@ -308,7 +309,7 @@ std::string SweepSource::Where(absl::string_view path) const {
   int index = 0;
   if (of_axis || of_override) {
     const absl::string_view digits = path.substr(path.find('[') + 1);
-    // The path always has a number here.
+    // The index is always a number here, so the conversion cannot fail.
     (void)absl::SimpleAtoi(digits.substr(0, digits.find(']')), &index);
   }
   const bool in_file = index < (of_axis ? axes_in_file : overrides_in_file);

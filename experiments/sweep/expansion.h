@@ -16,7 +16,8 @@
 
 namespace regard {
 
-// A sweep, and the sources of its parts: a file, then flags.
+// A sweep, with the origin of each part. Parts from a file precede parts from
+// flags.
 struct SweepSource {
   Sweep sweep = {};
   ConfigOrigins origins = {};  // places in the file; empty if there is no file

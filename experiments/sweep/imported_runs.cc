@@ -68,7 +68,7 @@ absl::StatusOr<size_t> ImportRuns(const SweepOptions& options,
     }
     const std::string folder = JoinPath(options.import_from, run.label);
     const absl::StatusOr<CellKey> key = KeyOfRun(folder);
-    // Ignores runs without a key, such as runs of several programs.
+    // Ignores runs without a key, such as runs that several programs computed.
     if (key.ok()) folders.emplace(key->Hex(), folder);
   }
   size_t count = 0;

@@ -208,8 +208,8 @@ class CellTrainer {
     return WriteResults(options_, cells_);
   }
 
-  // Prints a message. On a terminal, prints only messages with `always`,
-  // because the live table shows the content of all others.
+  // Prints a message. If `always` is false, prints nothing on a terminal,
+  // because the live table shows the same information.
   void Message(const std::string& text, bool always = false) {
     if (!table_.live()) {
       output_.write(absl::StrCat(text, " (", CountEnded(), " of ",
@@ -225,7 +225,7 @@ class CellTrainer {
     });
   }
 
-  // Finds the metric to show from the first run that has metrics.
+  // Chooses the metric to show, unless an earlier cell has determined it.
   void NoteMetric(const PlannedCell& cell) {
     if (!metric_.empty()) return;
     Grid grid = {.primary = sweep_.metric()};

@@ -14,7 +14,7 @@
 namespace regard {
 
 // Trains the waiting cells, `options.jobs` at the same time, and shows their
-// progress in `output`. A cell whose training fails does not stop the others.
+// progress in `output`. A cell whose training fails does not stop other cells.
 // Returns the signal that stopped the sweep, or 0. After a signal, all runs are
 // saved, and another call continues them.
 absl::StatusOr<int> TrainCells(const Sweep& sweep, const SweepOptions& options,
@@ -40,8 +40,8 @@ absl::Status WriteSweepReport(const SweepOptions& options,
                               const SweepCells& cells, const Grid& grid);
 
 // Returns the exit code of a sweep that was not stopped. 0 means that all cells
-// finished. 3 means that some cells diverged and all others finished. Any other
-// code is the code of the first failure.
+// finished. 3 means that some cells diverged and all other cells finished. Any
+// other code is the code of the first failure.
 int SweepExitCode(const SweepCells& cells);
 
 }  // namespace regard

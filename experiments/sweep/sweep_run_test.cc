@@ -56,9 +56,10 @@ constexpr char kConfig[] = R"(
 
 volatile sig_atomic_t stopped = 0;
 
-// Writes the files of a run, with the learning rate as its loss. A rate of 3
-// diverges. A rate of 4 fails unless the file OUT/repaired exists. If OUT/slow
-// exists, the trainer waits for SIGTERM and stops after its first step.
+// A trainer that writes the files of a run, with the learning rate as its loss.
+// With rate 3, the run diverges. With rate 4, it fails unless the file
+// OUT/repaired exists. If OUT/slow exists, the trainer waits for SIGTERM and
+// stops after its first step.
 class FakeTrainer {
  public:
   explicit FakeTrainer(std::string out) : out_(std::move(out)) {}

@@ -177,9 +177,9 @@ void ValidateName(const Experiment& config, ConfigProblems& problems) {
   }
 }
 
-// Returns the metric with this name. If the task has none, adds a problem of
-// `subject` at `path` and returns null. Does not check whether evaluations on
-// dev measure the metric, which depends on the data; see
+// Returns the metric with this name. If the task has no such metric, adds a
+// problem about `subject` at `path` and returns null. Does not check whether
+// evaluations on dev measure the metric, which depends on the data; see
 // ValidateWatchedMetrics().
 const MetricInfo* FindOnDev(const std::string& name, const TaskInfo& task,
                             absl::string_view path, absl::string_view subject,

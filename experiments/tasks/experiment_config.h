@@ -20,8 +20,8 @@
 
 namespace regard {
 
-// Adds all errors that can be found without reading data files, and all fields
-// without effect.
+// Adds all errors that can be found without reading data files, and a note for
+// each field without effect.
 void ValidateExperiment(const Experiment& config, const Plugins& plugins,
                         ConfigProblems& problems);
 

@@ -92,9 +92,9 @@ void ExpectRangesAreChecked(absl::Span<const Info> plugins,
   }
 }
 
-// Compares the registered plug-ins with a file. For each task, it lists the
-// names in messages and reports, the data, the parts of the config, and whether
-// a higher metric is better.
+// Compares the registered plug-ins with a file. For each task, the file lists
+// the names in messages and reports, the data, the parts of the config, and
+// whether a higher metric is better.
 TEST(PluginsTest, AreAsInTheFile) {
   std::string text;
   const Plugins plugins = BuiltInPlugins();

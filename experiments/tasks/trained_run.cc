@@ -176,7 +176,7 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
 }
 
 // Removes the checkpoints for which the run has recorded no value of the
-// metric, and sorts the others, best first.
+// metric. Sorts the remaining checkpoints, best first.
 absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
                           const std::string& run_folder,
                           std::vector<Checkpoint>* checkpoints) {

@@ -218,8 +218,8 @@ model {
 training { epochs: 1 group_by_length: true batch_size: 11 log_every: 2 checkpoint_every: 3 }
 )";
 
-// A head whose output is set to 0, and weights that are replaced in some steps
-// and reported.
+// The output of a head is set to 0, attention weights are replaced in some
+// steps, and statistics of the weights are reported.
 inline constexpr char kClamped[] = R"(
 num_shards: 8
 data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }

@@ -18,7 +18,7 @@ namespace {
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Shuffles items[begin, end) by Fisher-Yates. Stops after the first `used`
-// items, because the caller ignores the others.
+// items, because the caller ignores the remaining items.
 template <typename T>
 void Shuffle(const RandomStream& stream, int64_t begin, int64_t end,
              int64_t used, std::vector<T>& items) {

@@ -46,8 +46,8 @@
 namespace regard {
 namespace {
 
-// Writes the numbers up to 79 in words as sources, and the reversed words as
-// targets.
+// Writes a corpus: the sources are the numbers up to 79 in words, and the
+// targets are the same words in reverse order.
 std::string WriteCorpus() {
   const char* const ones[] = {"zero", "one", "two",   "three", "four",
                               "five", "six", "seven", "eight", "nine"};

@@ -34,7 +34,7 @@ double Seconds(absl::Time time) {
   return absl::ToDoubleSeconds(time - absl::UnixEpoch());
 }
 
-// Returns a name that does not depend on the seed of the config.
+// Returns a name for all runs whose configs differ only in the seed.
 std::string GroupOf(Experiment config) {
   config.clear_seed();
   return Sha256Hex(config.DebugString());

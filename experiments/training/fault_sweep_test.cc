@@ -117,8 +117,8 @@ class FaultSweepTest
     return code;
   }
 
-  // The number of file operations of the last run, which must have ended by
-  // itself.
+  // The number of file operations of the last run, which must not have been
+  // killed.
   int operations() const {
     const std::vector<std::string> lines = absl::StrSplit(errors_, '\n');
     int count = 0;

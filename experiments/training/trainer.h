@@ -220,7 +220,8 @@ class Trainer {
   // The number of records since the last optimizer step.
   int64_t records_of_step_ = 0;
   WeightSelection selection_;
-  // The last weights, if the model currently has others. Otherwise empty.
+  // The last weights, if the model currently has other weights. Otherwise
+  // empty.
   std::vector<float> last_weights_;
   // Examples of the current optimizer step.
   std::vector<int64_t> examples_;

@@ -44,7 +44,7 @@ std::string StatePrefix(const Optimizer<float>::State& state) {
 }
 
 // Prefix in the optimizer's file for the moving average of the weights. Only
-// used if the file of the weights contains the best weights instead.
+// used if the file of the best weights contains other weights.
 constexpr char kEmaPrefix[] = "ema/";
 
 absl::StatusOr<TrainerState> ReadState(const Checkpoint& checkpoint) {

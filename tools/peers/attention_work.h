@@ -1,6 +1,5 @@
-// The workload of causal attention with linear biases (ALiBi) over given
-// queries, keys and values of long sequences. Each thread computes one
-// sequence.
+// The workload of causal attention with linear biases (ALiBi) over long
+// sequences, without projections. Each thread computes one sequence.
 #ifndef TOOLS_PEERS_ATTENTION_WORK_H_
 #define TOOLS_PEERS_ATTENTION_WORK_H_
 

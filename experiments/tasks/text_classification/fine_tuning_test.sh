@@ -23,8 +23,8 @@ fi
 expect 'the vocabulary of the run' "$(sha256sum <words/vocab.txt)" \
   "$(sha256sum <fine/vocab.txt)"
 
-# Fields that do not change the function of the weights may differ from the
-# config of the BERT.
+# Fields that do not affect what the weights compute may differ from the config
+# of the BERT.
 bert=model.text_classifier.bert
 quietly "${train}" "${fine[@]}" --run=free \
   --set model.text_classifier.pretrained=words \

@@ -85,8 +85,8 @@ absl::Status Open(const std::string& path, InitialBert* initial) {
   return absl::OkStatus();
 }
 
-// Returns the fields that change the function of the weights, with the defaults
-// of the published models filled in. Omits the pooler, dropout, activation
+// Returns the fields that affect what the weights compute, with the defaults of
+// the published models filled in. Omits the pooler, dropout, activation
 // checkpointing and initial values. Keeps only `lower_case` of the tokenizer
 // options.
 BertConfig WithoutIrrelevantFields(const BertConfig& config) {

@@ -25,7 +25,7 @@ using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 // Makes a task of twelve pairs. The first `train` pairs are the training split.
-// The others are dev and test.
+// The remaining pairs are dev and test.
 std::unique_ptr<Task> TaskOf(int train, const std::string& more = "",
                              const std::vector<std::string>& overrides = {}) {
   const std::string path = JoinPath(::testing::TempDir(), "pairs.txt");

@@ -221,7 +221,7 @@ TEST_F(PairsSourceTest, SubwordsAreTrainedAndKept) {
   const SentencepieceModel& tokenizer = *data->tokenizers.target;
   EXPECT_EQ(tokenizer.Detokenize(data->tests[0].pairs[1].target), "Y z.");
 
-  // Loading again must give the same bytes, with and without a given model.
+  // Loading again must give the same bytes, with and without a stored model.
   const auto again = Load(options);
   ASSERT_THAT(again, IsOk());
   EXPECT_TRUE(again->files == data->files);
@@ -283,7 +283,7 @@ TEST_F(PairsSourceTest, SamplingKeepsTheTextOfWhatIsTrainedOn) {
   }
 }
 
-// Each epoch must sample new ids. Going back to an epoch reproduces its ids.
+// Each epoch must sample new ids, which a return to the epoch must reproduce.
 TEST_F(PairsSourceTest, AnEpochHasSubwordsOfItsOwn) {
   std::string text;
   for (int i = 0; i < 40; ++i) absl::StrAppend(&text, "line ", i * i, "\n");
@@ -399,7 +399,7 @@ TEST_F(PairsSourceTest, ASourceThatIsItsTargetIsAnError) {
   EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "s"), "}")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("source and target must be different files")));
-  // If the targets are a copy of the sources, there is nothing to learn.
+  // Targets that equal the sources must be an error: there is nothing to learn.
   Write("copy", "A b.\nC d e.\nF.\n");
   EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "copy"), "}")),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -191,7 +191,8 @@ void TranslationTask::ValidateData(ConfigProblems& problems) const {
 }
 
 std::vector<MetricInfo> TranslationTask::Metrics() {
-  // A report shows the first metrics on its first screen.
+  // The order matters, because a report shows the first metrics on its first
+  // screen.
   std::vector<MetricInfo> metrics = {
       {"exact_match", "",
        "fraction of sentences whose translation equals the reference",
