@@ -156,7 +156,7 @@ double PValue(absl::Span<const double> values, double seen, double scale) {
 }  // namespace
 
 std::string FormatMetric(double value) {
-  // Doubles represent every whole number up to this number.
+  // Doubles represent every whole number up to this limit exactly.
   constexpr double kExactWholes = 1e15;
   if (value == std::floor(value) && std::abs(value) < kExactWholes) {
     return absl::StrFormat("%.0f", value);

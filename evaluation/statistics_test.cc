@@ -63,8 +63,8 @@ TEST(ConfidenceTest, IsTheMeanAndThePercentiles) {
 }
 
 TEST(ConfidenceTest, StaysInTheRangeOfItsValues) {
-  // Nearly all examples are right, so the mean plus half of the width
-  // exceeds 1.
+  // Nearly all examples are right, so the mean plus half of the width exceeds
+  // 1. The percentiles must not exceed 1.
   const ExampleMetric metric = FirstRight(19, 20);
   const Confidence confidence = BootstrapConfidence(metric, All(metric), 1);
   EXPECT_GT(confidence.mean + confidence.half_width, 1);

@@ -45,7 +45,7 @@ std::vector<std::string> RunNames() {
   return names;
 }
 
-// Returns everything besides the source on which rounding depends: the
+// Returns the facts, other than the source code, on which rounding depends: the
 // instruction set, the compiler, and the libraries that compute exp() and
 // similar functions.
 std::string Platform() {

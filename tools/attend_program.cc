@@ -66,8 +66,8 @@ constexpr char kUsage[] =
     "  attend --attention='dot {}' --arrays=arrays.json\n"
     "  attend --multi_head='heads: 8 attention { scaled_dot {} }' --arrays=- "
     "<a.json";
-// Maximum numbers of elements of an array that is printed as text, and of the
-// weights.
+// Maximum number of elements of an array that is printed as text, and maximum
+// number of weights.
 constexpr int64_t kMaxPrinted = 2000;
 constexpr int64_t kMaxWeights = int64_t{1} << 27;
 
@@ -77,7 +77,7 @@ using Layer = absl::FunctionRef<Var<double>(
     Forward<double>& forward, Var<double> queries, Var<double> keys,
     Var<double> values, const Mask& mask)>;
 
-// Arguments of a computation, besides the layer.
+// Arguments of a computation, except the layer.
 struct Call {
   const AttentionArrays* arrays;
   int heads;

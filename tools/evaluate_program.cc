@@ -106,8 +106,8 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
                    "\nnote: --stride applies only to language models"));
 }
 
-// Evaluates the run without the interventions of --set, to compare with.
-// Returns nullopt if --set contains no interventions.
+// Evaluates the run without the interventions of --set, for comparison. Returns
+// nullopt if --set contains no interventions.
 absl::StatusOr<std::optional<Evaluation>> EvaluateUntouched(
     Arguments arguments, const Plugins& plugins) {
   const size_t set =

@@ -271,8 +271,8 @@ class Replay {
             absl::StrCat("shard-", shard, "/", seen.site);
         const std::string first = absl::StrCat("step-", step, "/");
         std::string name = absl::StrCat(first, of_shard);
-        // The name exists if the step has several batches
-        // (optimizer.accumulate_batches). Adds the index of the batch.
+        // The name already exists if the step has several batches
+        // (optimizer.accumulate_batches). Appends the index of the batch.
         for (int i = 1; arrays_.count(name) > 0; ++i) {
           name = absl::StrCat(first, "batch-", i, "/", of_shard);
         }

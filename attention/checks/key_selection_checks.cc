@@ -35,8 +35,8 @@ constexpr ScoreWidths kWidths = {.heads = 2, .query = 4, .key = 4};
 // Enough for two blocks of keys and three blocks of queries.
 constexpr int64_t kLength = 300;
 
-// The blocked kernel computes the configs before "gaussian". The others are
-// computed row by row.
+// The blocked kernel computes the configs before "gaussian". The remaining
+// configs are computed row by row.
 constexpr const char* kConfigs[] = {
     "scaled_dot {}",
     "scaled_dot {} position_encoding { rotary {} } sink {} dropout: 0.3",

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 
-// Problems with three queries and six keys. The first one has no mask.
+// Problems with three queries and six keys. The first problem has no mask.
 std::vector<ScoringProblem> Problems(const ScoreWidths& widths) {
   std::vector<ScoringProblem> problems(4,
                                        ScoringProblem::Random(2, 3, 6, widths));

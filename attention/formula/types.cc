@@ -98,7 +98,7 @@ class Inference {
   }
 
   // Separates matrices and tables from other parameters. Fails if a parameter
-  // is used as two kinds.
+  // is used in two ways.
   void FindKinds() {
     std::vector<int> first_use(parameters_.size(), -1);
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {

@@ -310,8 +310,8 @@ void AddLayerBiases(const SiteRecorder<T>& pass, const Target<T>& target,
     return pass.Find(absl::StrCat(target.scope, "/", name));
   };
   if (const Seen<T>* const bias = site("distance_bias"); bias != nullptr) {
-    // The distances ascend. The first one is the distance between the last
-    // query and the first key.
+    // The distances ascend. The first distance is between the last query and
+    // the first key.
     const int64_t distances = bias->shape[3];
     const int64_t step =
         shape[2] > 1 ? (distances - shape[3]) / (shape[2] - 1) : 0;

@@ -20,7 +20,8 @@ template <typename T>
 struct HeadTerms {
   // Added to the scores.
   DistanceBias<T> bias = {};
-  // [heads]. The score of one more key in each row, whose weight is left out.
+  // [heads]. The score of an additional key in each row. The weight of this key
+  // is left out.
   Var<T> sink = {};
   // [heads, count], from Normalizer::Parameters().
   Var<T> parameters = {};

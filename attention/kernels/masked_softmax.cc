@@ -134,9 +134,9 @@ bool MakesProducts(const MaskReader& reader, int64_t width) {
          width <= kWidestProduct;
 }
 
-// Computes kPackets packets of a context. The last one has `last` elements. The
-// sums stay in registers, because sums in memory would make each key wait for
-// the previous one.
+// Computes kPackets packets of a context. The last packet has `last` elements.
+// The sums stay in registers, because sums in memory would make each key wait
+// for the previous one.
 template <int kPackets, typename T>
 void ContextPackets(const T* weights, const T* values,
                     const VisibleKeys& visible, int64_t width, int64_t last,

@@ -160,7 +160,8 @@ TEST(ConfoundedComparisons, NamesAMessageThatNoMemberReplaced) {
 
 TEST(ConfoundedComparisons, ExcusesTheMemberThatTheAxisReplaces) {
   Grid grid = GridOf({{1}, {2}});
-  // Without an override, the difference between the configs is unintended.
+  // Without an override, the difference between the configs is unintended and
+  // must be reported.
   grid.axes[0].values[0].overrides.clear();
   grid.runs[0].config =
       *ParseResolvedFields("model {\n additive {\n width: 8\n}\n}\n");

@@ -15,8 +15,8 @@
 namespace regard {
 namespace {
 
-// Returns a metric of a run. If there is none, the message of the error is the
-// verdict.
+// Returns a metric of a run. If the run has no such metric, the message of the
+// error is the verdict.
 absl::StatusOr<double> Measure(const std::map<std::string, RunStatus>& runs,
                                const std::string& experiment,
                                const std::string& metric) {

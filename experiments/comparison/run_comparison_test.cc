@@ -178,7 +178,7 @@ GridRun With(GridRun run, RunState state) {
   return run;
 }
 
-// Metrics of a run that has not finished are not results.
+// Metrics of an unfinished run are not results, so the run must not be tested.
 TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
   std::vector<GridRun> runs;
   for (int seed = 0; seed < 6; ++seed) {
@@ -196,7 +196,7 @@ TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
     EXPECT_THAT(SignificanceText(GridOfRuns(some)),
                 HasSubstr("because no baseline run has the same seed: a5"));
   }
-  // If a run has failed, the other runs are not a random sample.
+  // If a run has failed, the remaining runs are not a random sample.
   runs[11] = With(RunOf("b5", 5, "2", 0), RunState::kFailed);
   const Comparison failed = CompareWithBaselines(GridOfRuns(runs)).front();
   EXPECT_EQ(failed.differences.n, 5);

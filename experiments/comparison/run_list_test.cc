@@ -214,12 +214,13 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
               ElementsAre("."));
   EXPECT_THAT(FindRuns(JoinPath(folder, "nowhere")),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
-  // A link to a run is listed, but folders below it are not.
+  // A link to a run must be listed, but folders below it must not be listed.
   std::filesystem::create_directories(JoinPath(folder, "links"));
   std::filesystem::create_directory_symlink("../b",
                                             JoinPath(folder, "links/linked"));
   std::filesystem::create_directory_symlink("..", JoinPath(folder, "links/up"));
-  // The link to the latest run is skipped, because the run itself is listed.
+  // The link to the latest run must be skipped, because the run itself is
+  // listed.
   std::filesystem::create_directory_symlink("../b",
                                             JoinPath(folder, "links/latest"));
   EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "links")).value()),
@@ -230,8 +231,8 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
                        HasSubstr("contains no run")));
 }
 
-// Makes listing a folder with a given name fail. Permissions would not stop
-// root.
+// Returns an error when a folder with one name is listed. Permissions would not
+// stop root.
 class PrivateFolders : public FileOperations {
  public:
   int Open(const std::string& path, int flags) override {

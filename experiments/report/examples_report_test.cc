@@ -15,8 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Returns a set with one example of each length, which is correct if the length
-// is at most `longest_right`.
+// Returns a set with one example of each length. An example is correct if its
+// length is at most `longest_right`.
 EvaluatedSet SetOf(const std::vector<int64_t>& lengths, int64_t longest_right) {
   EvaluatedSet set = {.length_unit = "words"};
   ExampleMetric metric = {.name = "test/accuracy", .of_single_examples = true};

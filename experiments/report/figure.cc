@@ -42,8 +42,7 @@ std::vector<Rgb> PageColors(absl::string_view property) {
   return colors;
 }
 
-// Returns the indices of the points of a line that are drawn, in ascending
-// order.
+// Returns the indices of the drawn points of a line, in ascending order.
 std::vector<size_t> Thinned(const Series& series) {
   constexpr size_t kStretches = 500;
   const size_t size = series.ys.size();

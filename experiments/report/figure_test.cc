@@ -188,7 +188,8 @@ TEST(HeatMapFigureTest, RoundsValuesToThousandths) {
             Json({"nan", 1000}));
 }
 
-// A map of gradients may contain only small values.
+// A map of gradients may contain only small values. The figure must keep three
+// digits of the largest value.
 TEST(HeatMapFigureTest, KeepsThreeDigitsOfTheLargestOfSmallValues) {
   const auto decimals_and_values = [](double first, double second) {
     const Json data = Draw(OneByTwo(first, second)).data;

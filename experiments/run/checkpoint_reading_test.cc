@@ -30,7 +30,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-// Makes one kind of operation on files with one name fail with a fixed errno.
+// Makes all operations of one kind fail with one errno, for files with one
+// name.
 class UnreadableFiles : public FileOperations {
  public:
   enum class Call { kOpen, kRead, kStatus, kList };

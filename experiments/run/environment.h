@@ -1,5 +1,5 @@
-// environment.json: everything besides the config that determines the results
-// of a run, and the processes that trained the run. Contains no time, host or
+// environment.json: everything that determines the results of a run, except the
+// config, and the processes that trained the run. Contains no time, host or
 // path except in the provenance, so a repeated run without provenance writes
 // the same file.
 #ifndef EXPERIMENTS_RUN_ENVIRONMENT_H_

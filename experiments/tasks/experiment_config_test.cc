@@ -253,7 +253,7 @@ TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
                                   "written out, the config has ")));
 }
 
-// An empty path can come from an unset shell variable.
+// An empty path, which can come from an unset shell variable, must be an error.
 TEST(ExperimentConfigTest, AnEmptyPathIsNotADefault) {
   const struct {
     const char* data;

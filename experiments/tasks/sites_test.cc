@@ -1,6 +1,6 @@
-// Tests every hook point of every kind of model. A hook that reads a value
-// changes no bit of the results. A hook that replaces a value by zeros changes
-// the loss.
+// Tests every hook point of every kind of model. A hook that reads a value must
+// change no bit of the results. A hook that replaces a value by zeros must
+// change the loss.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

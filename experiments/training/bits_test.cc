@@ -255,7 +255,7 @@ TEST_P(BitsTest, AreFoundAgainFromAnyCheckpoint) {
   Train(config, 2, "peace");
   const auto expected = FilesOf("peace");
   for (const int64_t from : {3, 6}) {
-    // The log has records after the last checkpoint, as it has after a crash.
+    // The log has records after the last checkpoint, as after a crash.
     const std::string run = absl::StrCat("from", from);
     std::filesystem::copy(Path("peace"), Path(run),
                           std::filesystem::copy_options::recursive);

@@ -120,7 +120,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// Sets the run to resume on rank 0 if the user named none.
+// Sets the run to resume on rank 0 if the user named no run.
 absl::Status ChooseRun(const Ranks* ranks, Arguments* arguments) {
   if (!Leads(ranks) || !arguments->resume || !arguments->run.empty()) {
     return absl::OkStatus();

@@ -88,8 +88,8 @@ absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
   return extension;
 }
 
-// Returns an error if the data files have changed, or the files that the run
-// made from them.
+// Returns an error if the data files, or files that the run made from them,
+// have changed.
 absl::Status CheckSameData(const RunFolder& folder,
                            const std::map<std::string, std::string>& digests) {
   REGARD_ASSIGN_OR_RETURN(const Environment before,

@@ -118,8 +118,8 @@ TEST(OptimizerTest, WeightDecayIsInTheGradientOfAdamAndOutsideOfAdamW) {
 
 // Returns the values of six parameters, initially 1, after an optimizer step
 // with gradient 0 at the rate 0.1. They are a matrix, a bias, the gain of a
-// normalization, an embedding, a vector that is an embedding, and a bias for
-// each head.
+// normalization, an embedding matrix, an embedding vector, and a bias for each
+// head.
 std::vector<double> ValuesAfterDecay(const std::string& config) {
   ParameterStore<double> store;
   const ParameterScope<double> root = store.Root();

@@ -188,7 +188,8 @@ class RandomModel {
                const std::map<std::string, std::string>& whole,
                const std::map<std::string, std::string>& other) {
     for (const auto& [name, text] : whole) {
-      // Skips files that name the text in which a field was set, which differs.
+      // Skips files that record in which text each field was set, because this
+      // differs.
       if (absl::StartsWith(name, "/baseline/") &&
           absl::EndsWith(name, ".textproto")) {
         continue;

@@ -37,7 +37,7 @@ namespace regard {
 
 namespace {
 
-// Maximum numbers of images and heat maps in a report.
+// Maximum numbers of samples, heat maps and misclassified images in a report.
 constexpr int64_t kSamples = 12;
 constexpr size_t kHeatMaps = 4;
 constexpr size_t kMaxMisses = 24;

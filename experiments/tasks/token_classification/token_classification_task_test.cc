@@ -59,7 +59,8 @@ TEST(TokenClassificationTaskTest, LossIsOverLabels) {
   EXPECT_NEAR(sum.item(), 6 * std::log(20.0), 1e-4);
 }
 
-// Sequences of different lengths are padded in a batch.
+// Sequences of different lengths are padded in a batch. Padding must not change
+// the loss.
 TEST(TokenClassificationTaskTest, PaddingChangesNoLoss) {
   const auto task = Make(
       "data { parity { train: 8 dev: 0 test: 0 min_length: 1 max_length: 9 } } "
