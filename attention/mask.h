@@ -115,7 +115,8 @@ class MaskReader {
     REGARD_CHECK(mask.window >= 0) << "a window of " << mask.window;
   }
 
-  // Always inlined: a function call would cost as much as a short row.
+  // Always inlined: a function call would take as long as processing a short
+  // row.
   ABSL_ATTRIBUTE_ALWAYS_INLINE VisibleKeys operator()(int64_t example,
                                                       int64_t query) const {
     if (!mask_.seen.empty()) {

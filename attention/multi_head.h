@@ -81,7 +81,7 @@ template <typename T>
 struct MultiHeadInputs {
   Mask mask = {};  // the same for all heads
   // Positions of queries and keys. With a cache, first_query is the number of
-  // positions decoded before.
+  // earlier positions.
   Positions positions = {};
   // The state. See ScoreInputs::state. If keys were prepared in parts with a
   // state, pass the same state here.

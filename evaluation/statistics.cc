@@ -142,9 +142,9 @@ std::vector<double> SwappedDifferences(absl::Span<const MetricPair> pairs,
   return means;
 }
 
-// Returns the fraction of values that are at least `seen`, with `seen` counted
-// as one more value. Values that are mathematically equal count as equal in
-// spite of rounding errors.
+// Returns the fraction of values that are at least `seen`. `seen` itself counts
+// as an additional value. Values that are mathematically equal count as equal
+// in spite of rounding errors.
 double PValue(absl::Span<const double> values, double seen, double scale) {
   const double least = seen - 1e-10 * scale;
   const auto extreme = std::count_if(values.begin(), values.end(),
@@ -288,8 +288,8 @@ double PairedPermutationTest(absl::Span<const double> differences) {
   // suffice.
   const int choices = exact ? 1 << (n - 1) : kRandomChoices;
   const RandomStream random(0, "permutation_test");
-  // A random sample does not contain the observed signs, which are therefore
-  // counted as one more choice.
+  // A random sample does not contain the observed signs, which therefore count
+  // as an additional choice.
   const int besides = exact ? 0 : 1;
   int extreme = besides;
   for (int choice = 0; choice < choices; ++choice) {

@@ -76,7 +76,7 @@ class Optimizer {
   }
 
  protected:
-  // `parameters` must be finalized and outlive this.
+  // `parameters` must be finalized, and must outlive this object.
   Optimizer(ParameterStore<T>& parameters,
             const std::vector<std::string>& state_names);
 

@@ -1,5 +1,5 @@
-// A check of the ranges of plain options. The same ranges apply to configs, as
-// `(range)` of their fields.
+// Checks that an option of an optimizer or schedule is in its range. The fields
+// of configs have the same ranges, as `(range)`.
 #ifndef OPTIMIZATION_OPTION_RANGE_H_
 #define OPTIMIZATION_OPTION_RANGE_H_
 

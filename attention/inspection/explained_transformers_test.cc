@@ -299,7 +299,7 @@ class Without : public Hook<double> {
   std::string output_;
 };
 
-// Sets each source to zero in turn. The score must change by the sum of the
+// Sets one source at a time to zero. The score must change by the sum of the
 // source's terms.
 TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
   Model<double> model(GetParam().config);

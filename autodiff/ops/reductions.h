@@ -14,7 +14,8 @@ Var<T> Mean(Var<T> x);
 template <typename T>
 Var<T> Max(Var<T> x);
 
-// Reduce one axis, which is kept with extent 1 if `keep` and removed otherwise.
+// Reduce one axis. If `keep` is true, the axis remains, with extent 1. If not,
+// it is removed.
 template <typename T>
 Var<T> Sum(Var<T> x, int axis, bool keep = false);
 template <typename T>

@@ -153,7 +153,7 @@ struct Section {
   std::vector<Block> blocks = {};
 };
 
-// The results of a run besides its metrics. Empty parts are omitted.
+// The results of a run other than its metrics. Empty parts are omitted.
 struct Showcase {
   std::string summary = {};      // one sentence that describes the task
   std::vector<Plot> plots = {};  // such as a fitted curve

@@ -76,8 +76,8 @@ TEST(FormerRunsTest, FormerNamesAreReadInTheFilesOfARun) {
   }
 }
 
-// If a run has no field cross_reads_positions, it keeps the former rule:
-// cross-attention inherits any score of the self-attention.
+// Runs of versions without the field cross_reads_positions keep the rule of
+// these versions: cross-attention inherits any score of the self-attention.
 TEST(FormerRunsTest, ResolvedConfigsOfFormerVersionsKeepTheirMeaning) {
   constexpr char kDecoder[] =
       "attention { heads: 2 attention { location {} } } ";

@@ -32,7 +32,7 @@ class Loss;
 
 LossOptions LossOptionsOf(const Loss& loss);
 
-// Arguments of a task besides its options and data.
+// Arguments of a task other than its options and data.
 struct TaskContext {
   const Experiment& config;
   const AttentionRegistry& scorers;
@@ -57,7 +57,7 @@ struct KeptFiles {
 // const TaskContext&), and `static std::vector<MetricInfo> Metrics()`.
 class Task {
  public:
-  // Names of the members of ModelConfig that the task reads, besides its
+  // Names of the members of ModelConfig that the task reads, other than its
   // options. A task with such members hides this array with its own array.
   static constexpr absl::Span<const char* const> kParts = {};
   // Whether the task reads Experiment.search.

@@ -23,9 +23,9 @@ namespace regard {
 
 class Experiment;
 
-// Writes the metrics of every record as scalars, with their descriptions. Draws
-// images of the model at evaluations. Draws them only about kMaxPictures times
-// in a run, because a run may evaluate after each of many short epochs.
+// Writes the metrics of every record as scalars, with their descriptions. Also
+// writes histograms and images of the model, but only at about kMaxPictures
+// evaluations, because a run may evaluate after each of many short epochs.
 class EventLog : public TrainingEvents {
  public:
   static constexpr int64_t kMaxPictures = 20;

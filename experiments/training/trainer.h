@@ -137,7 +137,7 @@ class Trainer {
   bool finished() const { return state_.finished(); }
 
   // The number of records of the restored step that were written before its
-  // checkpoint. The maximum integer if more than the final evaluation is left.
+  // checkpoint. The maximum integer unless only the final evaluation remains.
   int64_t restored_records() const {
     return state_.has_records() ? state_.records()
                                 : std::numeric_limits<int64_t>::max();

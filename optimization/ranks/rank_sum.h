@@ -29,8 +29,8 @@ namespace regard {
 template <typename T>
 class RankSum {
  public:
-  // All arguments must outlive this. `chunks` must be the chunks of `store`.
-  // The number of ranks must be a power of two.
+  // All arguments must outlive this object. `chunks` must be the chunks of
+  // `store`. The number of ranks must be a power of two.
   RankSum(const ParameterStore<T>& store, const SlabChunks& chunks,
           WorkerPool& pool, Ranks& ranks);
 
