@@ -185,8 +185,8 @@ TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   EXPECT_DOUBLE_EQ(twice.difference, once.difference);
   EXPECT_EQ(twice.randomization_p, once.randomization_p);
   EXPECT_DOUBLE_EQ(twice.resampled.half_width, once.resampled.half_width);
-  // Two pairs of runs on different examples are more evidence. In 2 of the 64
-  // ways to swap six examples, the difference is as extreme as the observed
+  // Two pairs of runs on different examples have six examples that differ. In 2
+  // of the 64 ways to swap them, the difference is as extreme as the observed
   // difference.
   const MetricPair other = {&run, &baseline, 8};
   EXPECT_NEAR(once.randomization_p, 2.0 / 8, 0.02);

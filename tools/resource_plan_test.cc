@@ -119,7 +119,7 @@ TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
   // and backward pass take 2 operations per weight, for each of 6 ids in 8
   // sentences.
   EXPECT_GT(*small.update_flops, 2 * 3 * 20 * 16 * 6 * 8);
-  // The weights of the cells are packed.
+  // The weights of the recurrent cells are packed.
   EXPECT_GT(small.packed_bytes, 0);
   EXPECT_EQ(largest.packed_bytes, small.packed_bytes);
   // Queues of weight gradients have a constant size. The rest is proportional

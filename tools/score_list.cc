@@ -39,7 +39,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// A kind of plug-in.
+// A kind of plug-in, such as normalizers.
 struct Kind {
   const char* name;   // name in JSON
   const char* title;  // title in text
@@ -130,7 +130,7 @@ void AddOptions(const Descriptor& options, const std::string& prefix,
     std::string type(field.type_name());
     if (field.enum_type() != nullptr) {
       type.clear();
-      // The first value means "unspecified".
+      // The first value of each enum means "unspecified".
       for (int k = 1; k < field.enum_type()->value_count(); ++k) {
         absl::StrAppend(&type, k == 1 ? "" : " or ",
                         std::string(field.enum_type()->value(k)->name()));

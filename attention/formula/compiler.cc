@@ -198,7 +198,7 @@ class Lowering {
   // pair. Returns nullopt if no operand can be scaled.
   std::optional<int> ScaleInPlace(double factor, const PartsByLevel& groups) {
     const auto& [constants, queries, keys, pairs] = groups;
-    // A copy, because nodes_ may grow.
+    // A copy, because adding a node to nodes_ would make a reference invalid.
     const FormulaNode pair = at(pairs[0].node);
     const bool scales = factor != 1 || !constants.empty();
     if (pair.op == kDistance && factor != 1) {

@@ -91,14 +91,14 @@ Var<T> ReduceMax(Var<T> x, const Extents& extents) {
   REGARD_CHECK(extent > 0) << "Max over no elements of " << x.shape();
   Tape<T>& tape = x.tape();
   Var<T> y = tape.New(shape, x.needs_grad());
-  // The position of each maximum in x.
+  // The index in x of each maximum.
   auto* places = tape.arena().template New<int64_t>(y.size());
   for (int64_t i = 0; i < outer; ++i) {
     for (int64_t j = 0; j < inner; ++j) {
       int64_t best = i * extent * inner + j;
       for (int64_t k = 1; k < extent; ++k) {
         const int64_t place = (i * extent + k) * inner + j;
-        // The first NaN wins, as in Maximum().
+        // The first NaN is the maximum, as in Maximum().
         if (x.data()[place] > x.data()[best] ||
             (std::isnan(x.data()[place]) && !std::isnan(x.data()[best]))) {
           best = place;

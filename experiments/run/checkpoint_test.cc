@@ -130,7 +130,7 @@ class CheckpointTest : public ::testing::Test {
     return ListDirectory(JoinPath(folder_, "checkpoints")).value();
   }
 
-  // Never fails, and does not sync to disk.
+  // File operations that never fail and do not sync to disk.
   FaultyFiles files_{FileFault::kIoError, INT_MAX};
   std::string folder_ = JoinPath(::testing::TempDir(), "checkpoint_run");
 };

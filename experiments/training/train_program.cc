@@ -191,7 +191,7 @@ absl::StatusOr<LoadedConfig> ReadGivenConfig(const Arguments& arguments,
 // The user's input after all checks have passed.
 struct CheckedInputs {
   RunFolderOptions options = {};
-  // Only set on rank 0, and only if the folder existed.
+  // Set only on rank 0, and only if the folder existed.
   std::optional<RunFolder> folder = std::nullopt;
   LoadedConfig loaded = {};
   FittingTask fitting = {};

@@ -131,7 +131,8 @@ TEST(TrainerFaultTest, NamesTheOperationInWhicheverBatchOfAnUpdateItIs) {
   }
 }
 
-// Tests the middle and the end of training.
+// A weight that overflows must be found in the middle and at the end of
+// training.
 TEST(TrainerFaultTest, WeightsThatOverflowAreNeitherMeasuredNorSaved) {
   for (const auto& [epochs, evaluate_every] :
        {std::pair(2, 1), std::pair(2, 0), std::pair(1, 1)}) {

@@ -85,7 +85,8 @@ void RankSum<T>::Add(GradientSlab<T>& slab) {
   }
 }
 
-// The sum overwrites the left child.
+// AddChunk() writes the sum to the left child. If the left child was received,
+// the sum is then copied to the slab.
 template <typename T>
 void RankSum<T>::AddPiece(bool left, ChunkRange piece, GradientSlab<T>& slab) {
   pool_.Run(piece.size(), [&](int64_t i) {
