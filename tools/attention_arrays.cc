@@ -229,7 +229,7 @@ void CheckMask(const Complain& complain, const NumberArray& mask,
   const int64_t keys = result->keys.shape[1];
   if (!CheckPerQuery(complain, kMask, mask, *result, {{"keys", keys}})) return;
   const auto rows = static_cast<int64_t>(mask.numbers.size()) / keys;
-  // The smallest length among the queries of each row of the mask.
+  // The smallest key length of the queries that share a row of the mask.
   std::vector<int64_t> lengths(rows, keys);
   const auto given = static_cast<int64_t>(result->key_lengths.size());
   for (int64_t i = 0; given > 0 && i < batch * queries; ++i) {

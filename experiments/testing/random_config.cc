@@ -209,7 +209,8 @@ bool RandomConfigs::Mend(Experiment* config, absl::string_view path) {
     if (field != nullptr) {
       const Reflection& fields = *message->GetReflection();
       if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return false;
-      // If two messages are merged, the path may be in only one of them.
+      // If a problem concerns two merged messages, only one of them may contain
+      // the field.
       const bool is_there =
           field->is_repeated()
               ? index >= 0 && index < fields.FieldSize(*message, field)

@@ -350,8 +350,8 @@ TrainingCallbacks TrainingRun::Hooks(FileWriter& log, Progress& progress,
   callbacks.evaluated = [this, &progress, events](
                             const EvaluatedModel& evaluated) -> absl::Status {
     if (evaluated.final) {
-      // Written before the last checkpoint, so that every finished run has the
-      // file.
+      // Writes examples.jsonl before the last checkpoint, so that every
+      // finished run has the file.
       REGARD_RETURN_IF_ERROR(
           folder_.Write("examples.jsonl", ExamplesText(evaluated.sets)));
     } else if (!evaluated.metrics.empty()) {
