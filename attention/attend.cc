@@ -398,7 +398,8 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
                                          const RowStatistics& rows) const {
   const Shape q = in.queries.shape();
   const int64_t keys = in.keys.dim(2);
-  // Only the tape reads `inputs`: `attend` captures `in`, `values` and `bias`.
+  // Only the tape reads `inputs`. `attend` captures `in`, `values` and `bias`
+  // instead.
   Var<T> inputs[7];
   size_t num_inputs = 0;
   for (const Var<T>& input :

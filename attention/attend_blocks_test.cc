@@ -119,7 +119,8 @@ TEST(AttendBlocksTest, MemoryIsLinearInTheLength) {
   }
 }
 
-// An array with a number for each pair would take 1 GiB per head.
+// The bias must not need an array with a number for each pair, which would take
+// 1 GiB per head.
 TEST(AttendBlocksTest, ABiasByDistanceNeedsNoArrayOfPairs) {
   SelfAttention attention(
       "formula { score: 'q . k / sqrt(d) + b[i - j]' "

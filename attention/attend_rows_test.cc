@@ -1,6 +1,6 @@
 // Tests that row statistics agree with the weights, for the blocked kernel and
 // for the row-by-row path. Statistics must not need an array of weights, and
-// must not change a bit of the outputs and gradients.
+// must not change any bit of the outputs and gradients.
 #include <cmath>
 #include <cstdint>
 #include <memory>

@@ -62,7 +62,7 @@ class TwoFacedWithHistory : public TwoFaced<T> {
 int formula = 0;
 constexpr int kFormulas = 8;
 
-// Formulas in r = max(1 - q . k, 0). Their values are -inf where r is 0.
+// Formulas that contain r = max(1 - q . k, 0) and are -inf where r is 0.
 template <typename T>
 class Composed : public ScoringFunction<T> {
  public:
@@ -235,7 +235,8 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   AttentionRegistry with_history;
   with_history.Add<TwoFacedWithHistory>("two");
   HeldSites<float> reads("*");
-  // Neither these options nor hooks that only read prevent the blocked kernel.
+  // These options, and hooks that only read, must not prevent the blocked
+  // kernel.
   for (const std::string rest :
        {"", "position_encoding { rotary {} }", "position_encoding { alibi {} }",
         "window: 9", "dropout: 0.5", "block: 1", "normalizer { softmax {} }"}) {
@@ -245,7 +246,7 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   EXPECT_THAT(reads["attention/scores"].span(), Each(0));
   EXPECT_THAT(reads["attention/weights"].span(), Each(FloatEq(1.f / 3)));
   EXPECT_FALSE(reads["attention/weights"].needs_grad());
-  // Requested weights, history, another normalizer and requested gradients
+  // Requested weights, history, another normalizer and requested gradients must
   // prevent the blocked kernel.
   EXPECT_FLOAT_EQ(context(scorers, "", nullptr, false), kRows);
   EXPECT_FLOAT_EQ(context(with_history, "", nullptr, true), kRows);
@@ -351,8 +352,8 @@ TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
   }
 }
 
-// A kernel gives a distant key the score -inf. Adding a bias to this score must
-// not be reported as a fault.
+// The score `kernel` gives a distant key the score -inf. Adding a bias to this
+// score must not be reported as a fault.
 TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
   const auto attender =
       Make("kernel { shape: BOXCAR } position_encoding { alibi {} }");

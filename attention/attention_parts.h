@@ -40,7 +40,8 @@ struct AttentionParts {
   std::unique_ptr<ScoreMap<T>> map_before;     // may be null
   std::unique_ptr<ScoreMap<T>> map_after;      // may be null
   std::unique_ptr<KeySelection<T>> selection;  // may be null
-  // Whether the map reads other keys of a row to compute an element.
+  // Whether map_before or map_after reads other keys of a row to compute an
+  // element.
   bool map_before_mixes_keys = false;
   bool map_after_mixes_keys = false;
   bool uses_history;

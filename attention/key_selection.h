@@ -1,7 +1,7 @@
 // Interface of key selections. A selection chooses which keys each query may
-// see, before scores are computed. For example, it chooses the blocks of keys
-// whose mean fits the query best. If no query selects a key, its scores are not
-// computed (docs/attention_drivers.md).
+// see, before scores are computed. For example, a selection may choose the
+// blocks of keys whose mean fits the query best. If no query selects a key, its
+// scores are not computed (docs/attention_drivers.md).
 //
 // A selection is a class with one method and one line of registration:
 //

@@ -42,8 +42,8 @@ struct Mask {
   KeyRanges selected = {};
 
   // The place of a part in its longer call: the rows at which its queries and
-  // keys begin, and the call's numbers of queries and keys. All 0 if the call
-  // is whole.
+  // keys begin, and the call's numbers of queries and keys. All are 0 if the
+  // call is not a part.
   int64_t first_row = 0;
   int64_t first_key = 0;
   int64_t all_queries = 0;

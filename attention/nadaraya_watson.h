@@ -37,8 +37,8 @@ struct CurveSplits {
   CurvePoints train;
   CurvePoints dev = {};
   CurvePoints test = {};
-  // The scales with which the model standardizes the columns of x, and y.
-  // x_scales is empty or has a scale for each column.
+  // `x_scales` standardize the columns of x. The vector is empty or has a scale
+  // for each column. `y_scale` standardizes y.
   std::vector<ColumnScale> x_scales = {};
   ColumnScale y_scale = {};
 };

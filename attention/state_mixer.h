@@ -33,7 +33,7 @@ namespace regard {
 
 class MixerConfig;
 
-// The arguments of a mixer's constructor other than its options.
+// The arguments of a mixer's constructor, except its options.
 template <typename T>
 struct MixerSetup {
   ParameterScope<T> scope;

@@ -186,8 +186,8 @@ void RangesRiseWithinTheKeys(const CheckedKeySelection& checked,
   }
 }
 
-// Other examples of the batch, and padding after an example, must not change a
-// bit of the example's context.
+// Other examples of the batch, and padding after an example, must not change
+// any bit of the example's context.
 void OtherExamplesAndPaddingChangeNoBit(const CheckedKeySelection& checked,
                                         Expectations& expect) {
   const Layers layers(checked);

@@ -155,7 +155,7 @@ void GradientsAgreeWithDifferences(const CheckedMixer& mixer,
   }
 }
 
-// Steps, chunk and matrix must give equal contexts and gradients.
+// The step, chunk and matrix forms must give equal contexts and gradients.
 void FormsAgree(const CheckedMixer& mixer, Expectations& expect) {
   for (const int64_t time : {int64_t{1}, int64_t{7}, kLong}) {
     MixerUnderTest<double> tested(mixer);
@@ -343,7 +343,7 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
   }
 }
 
-// Other rows and later positions must not change a bit of an output.
+// Other rows and later positions must not change any bit of an output.
 void BitsDependOnNothingAroundOrLater(const CheckedMixer& mixer,
                                       Expectations& expect) {
   MixerUnderTest<float> tested(mixer);

@@ -181,7 +181,7 @@ void PaddingChangesNothing(const CheckedScore& score, Expectations& expect) {
               "context without weights");
 }
 
-// Padding of queries and keys must not change a bit of the contexts. Some
+// Padding of queries and keys must not change any bit of the contexts. Some
 // lengths are so large that the layer computes blocks of queries.
 void PaddingChangesNoBit(const CheckedScore& score, Expectations& expect) {
   ScorerUnderTest<float> scorer(score.registry, score.options, score.widths);

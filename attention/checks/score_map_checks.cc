@@ -104,8 +104,8 @@ void GradientsAgreeWithDifferences(const CheckedScoreMap& checked,
   }
 }
 
-// Mapping a part of the examples and queries must give that part of the whole
-// result. The part also has fewer keys, unless the map mixes keys.
+// The result for a part of the examples and queries must equal this part of the
+// whole result. The part also has fewer keys, unless the map mixes keys.
 void MapsOfAPartAreThatPart(const CheckedScoreMap& checked,
                             Expectations& expect) {
   MapUnderTest<double> tested(checked);

@@ -139,9 +139,9 @@ class ScorerUnderTest {
   TestArray ScoresOfPart(const ScoringProblem& problem,
                          absl::Span<const int64_t> queries,
                          absl::Span<const int64_t> keys);
-  // The prepared keys of the problem. `parts` lists how many keys each call
-  // prepares, with a state. If `parts` is empty, one call prepares all keys,
-  // without a state.
+  // The prepared keys of the problem. If `parts` is empty, one call prepares
+  // all keys, without a state. Otherwise, call i prepares parts[i] keys, and
+  // all calls share a state.
   TestArray Prepared(const ScoringProblem& problem,
                      absl::Span<const int64_t> parts);
   // Number of slots that the score declares.
@@ -160,7 +160,7 @@ class ScorerUnderTest {
 
   ScoringResult Compute(const ScoringProblem& problem, Wanted wanted);
   Var<T> Input(const TestArray& array);
-  // The inputs of Score(), with keys that are not prepared, and the inputs of
+  // The inputs of Score(), whose keys are not prepared, and the inputs of
   // Prepare().
   ScoreInputs<T> Inputs(const ScoringProblem& problem);
   PrepareInputs<T> KeyInputs(const ScoringProblem& problem);

@@ -19,8 +19,8 @@ namespace {
 
 using enum FormulaOp;
 
-// A term of a sum or a factor of a product. If `inverse`, the sum subtracts it,
-// or the product divides by it.
+// A term of a sum or a factor of a product. If `inverse` is true, the sum
+// subtracts the term, or the product divides by the factor.
 struct Part {
   int node;
   bool inverse = false;

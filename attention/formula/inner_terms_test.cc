@@ -89,8 +89,8 @@ TEST(InnerTermsTest, OneProductIsNeeded) {
   EXPECT_EQ(TermsOf("v . tanh(W q + U k)"), "none");
 }
 
-// A term that may be infinite must not be split off: added to the inner product
-// in a blocked kernel, it would make gradients NaN.
+// A term that may be infinite must not be split off. A blocked kernel would add
+// it to the inner product, and gradients would be NaN.
 TEST(InnerTermsTest, ATermThatMayBeInfiniteIsNoTerm) {
   for (const char* term :
        {"log(0)", "log(relu(sum(k)))", "1 / (i - j)", "1 / norm(q)",

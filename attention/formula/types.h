@@ -27,7 +27,8 @@ struct FormulaWidths {
 
 // Infers the widths of the nodes and the shapes of the parameters of a parsed
 // formula. Replaces d, dq, dk and heads by numbers. Returns the first problem,
-// or nullopt if there is none. The result does not depend on the order of uses.
+// or nullopt if there is none. The result does not depend on the order in which
+// the formula uses the parameters.
 std::optional<FormulaProblem> InferFormulaTypes(
     const FormulaWidths& widths, absl::Span<const FormulaVariable> declared,
     FormulaGraph* formula);

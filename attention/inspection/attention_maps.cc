@@ -16,8 +16,8 @@ namespace {
 
 constexpr absl::string_view kLayer = "/layers[";
 
-// Returns the map of hook point `site`, without shape and arrays. `value` is
-// the last part of the name, such as "weights".
+// Returns the map of hook point `site`, with an empty shape and empty arrays.
+// `value` is the last part of the name, such as "weights".
 template <typename T>
 AttentionMap<T> Describe(absl::string_view site, absl::string_view value) {
   AttentionMap<T> map;

@@ -129,8 +129,8 @@ class ScoreReader : public Hook<T> {
   Var<T> scores_;
 };
 
-// Lists the attention layers of a pass for an error message. All layers of a
-// stack have one entry.
+// Lists the attention layers of a pass for an error message. The layers of a
+// stack share one entry.
 template <typename T>
 std::string AttentionsOf(const SiteRecorder<T>& pass) {
   std::vector<std::string> sites;
@@ -232,9 +232,8 @@ std::vector<double> Plus(std::vector<double> a, const std::vector<double>& b) {
 // A vector of Reading, split into contributions of the sources.
 struct Contributions {
   std::vector<std::vector<double>> of_sources = {};
-  // The part of the vector that no source contributes, beyond its value without
-  // sources. It contains only rounding errors if the vector is linear in the
-  // sources.
+  // The vector minus its value without sources and minus all contributions. It
+  // contains only rounding errors if the vector is linear in the sources.
   std::vector<double> rest = {};
   bool is_linear = true;
 };

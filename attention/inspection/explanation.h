@@ -23,8 +23,8 @@
 namespace regard {
 
 struct ExplainOptions {
-  // Pattern that matches one attention layer, by its scope or by its `weights`
-  // or `scores`: "decoder/layers[1]/self/attention/weights".
+  // Pattern that matches one attention layer, by its scope, or by its hook
+  // point `weights` or `scores`: "decoder/layers[1]/self/attention/weights".
   std::string site = {};
   // Indices, counted from 0. -1 selects the only head, the last query, or the
   // key with the largest weight.

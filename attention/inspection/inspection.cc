@@ -74,8 +74,8 @@ void AddRowGradients(Forward<T>& forward, const Traced<T>& traced,
   }
 }
 
-// Adds the importance of the heads at one visited hook point. All steps of a
-// recurrent decoder are added to the same element of `all`.
+// Adds the importance of the heads at one visited hook point. The importance
+// from all steps of a recurrent decoder is added to the same element of `all`.
 template <typename T>
 void AddImportance(const typename SiteRecorder<T>::Seen& seen,
                    std::vector<HeadImportance>* all) {

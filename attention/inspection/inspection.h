@@ -68,9 +68,9 @@ struct Inspection {
 
   // Returns the value of the chosen output.
   double Chosen() const;
-  // AlignmentMap() returns the map that aligns outputs with inputs. Alignment()
-  // returns its weights [queries, keys], of one head or averaged over heads. If
-  // there is no alignment, the results are null and empty.
+  // AlignmentMap() returns the map that aligns outputs with inputs, or null if
+  // there is none. Alignment() returns its weights [queries, keys], of one head
+  // or averaged over heads, or an empty vector.
   const AttentionMap<T>* AlignmentMap() const;
   std::vector<double> Alignment() const;
 };

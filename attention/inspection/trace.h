@@ -60,7 +60,8 @@ struct TracedSequence {
 // by their indices.
 struct TracedSites {
   std::string pattern = {};  // pattern for MatchesSite()
-  size_t queries = 0;        // sequence of the queries, or of the whole value
+  // index of the sequence of the queries, or of the whole value
+  size_t queries = 0;
   size_t keys = 0;
 };
 
@@ -79,7 +80,8 @@ struct TraceLabels {
   std::vector<TracedSites> sites = {};  // the first match is used
   std::vector<TracedOutput> outputs = {};
   std::string output_unit = "log p";
-  int64_t chosen = kAllOutputs;  // default; users may choose another
+  // the default output; users may choose another output
+  int64_t chosen = kAllOutputs;
   // Whether each output depends only on its own and earlier positions. If true,
   // the weights of a query have the gradient of the output that the query
   // writes.

@@ -26,8 +26,8 @@ struct AdditiveScoreRow {
 template <typename T>
 void AdditiveScore(const AdditiveScoreRow<T>& row, T* scores);
 
-// Arrays to which the gradients are added. Null if not needed. They may
-// overlap.
+// Arrays to which the gradients are added. An array is null if its gradient is
+// not needed. Arrays may overlap.
 template <typename T>
 struct AdditiveScoreGradients {
   T* query;

@@ -30,7 +30,7 @@ inline constexpr int64_t kQueryBlock = 128;
 inline constexpr int64_t kKeyBlock = 256;
 // Number of keys in a piece. With a selection, a query reads whole pieces of a
 // block of keys. A piece is a multiple of the lanes of a sum, so skipped pieces
-// do not change a bit of a sum over keys.
+// do not change any bit of a sum over keys.
 inline constexpr int64_t kKeyPiece = 64;
 static_assert(kKeyBlock % kKeyPiece == 0 && kKeyPiece % kLanes == 0);
 
@@ -402,7 +402,8 @@ void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// Arrays to which the gradients of the operands are added. Null if not needed.
+// Arrays to which the gradients of the operands are added. An array is null if
+// its gradient is not needed.
 template <typename T>
 struct Gradients {
   T* queries;

@@ -108,7 +108,7 @@ void BlockStatistics<T>::Measure(int64_t begin, int64_t end, bool sink,
                                  int64_t count, const T* exponents,
                                  const T* weights) {
   for (int64_t i = begin; i < end; ++i) {
-    // Without a sink, the maximum is the largest score so far, with exponent 0.
+    // Without a sink, m is the largest score so far, whose exponent is 0.
     largest_[i] = sink ? MaxRow(exponents + i * count, count) : T(0);
     if (to_.entropy == nullptr) continue;
     part_moments_[i] =

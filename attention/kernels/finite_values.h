@@ -1,5 +1,5 @@
 // Matrix products that ignore NaN and infinities in masked keys and values. A
-// weight of 0 does not suffice for that, because 0 times NaN is NaN.
+// weight of 0 is not enough, because 0 times NaN is NaN.
 #ifndef ATTENTION_KERNELS_FINITE_VALUES_H_
 #define ATTENTION_KERNELS_FINITE_VALUES_H_
 

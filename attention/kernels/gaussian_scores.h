@@ -10,7 +10,7 @@
 // used for a pair only if |x - y|^2 >= n / 8. Its relative error is then at
 // most eight times the error of the direct sum. For other pairs, differences
 // are squared and summed. The choice only depends on the pair, so batch,
-// padding and other rows do not change a bit of a score.
+// padding and other rows do not change any bit of a score.
 #ifndef ATTENTION_KERNELS_GAUSSIAN_SCORES_H_
 #define ATTENTION_KERNELS_GAUSSIAN_SCORES_H_
 

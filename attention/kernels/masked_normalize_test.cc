@@ -74,7 +74,8 @@ const Made<T>& Get(const std::string& text) {
   return *made;
 }
 
-// The weights of `scores`, with given or initial parameters.
+// The weights of `scores`. If `terms` has no parameters, all parameters are
+// 0.5.
 template <typename T>
 Var<T> Normalized(const std::string& normalizer, Var<T> scores,
                   const Mask& mask, HeadTerms<T> terms = {},

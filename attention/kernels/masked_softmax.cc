@@ -24,7 +24,8 @@ struct ScoreRow {
 };
 
 // Calls f(ScoreRow) for the rows begin .. end - 1 of [batch, heads, queries].
-// Increments the indices, because a division takes as long as a short row.
+// Increments the indices, because a division takes as long as processing a
+// short row.
 template <typename F>
 void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
                 int64_t end, F f) {
@@ -93,7 +94,7 @@ constexpr auto kPlainScores = [](const ScoreRow&, const auto* scores, auto*) {
 
 // Computes d_scores = weights * (d_weights - <weights, d_weights>) for one row
 // of `keys` keys, or adds it to d_scores if `accumulate` is true. Gradients of
-// weights that are 0 are not read.
+// weights that are 0 have no effect, even if they are NaN.
 template <typename T>
 void SoftmaxRowBackward(const T* weights, const T* d_weights,
                         const VisibleKeys& visible, int64_t keys,
@@ -121,7 +122,7 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights,
 // The maximum width of values for which MakesProducts() chooses matrix
 // products. For narrow values, matrix products are up to four times as fast as
 // a pass over the values for each row. For wide values, and for a single query,
-// the pass is as fast or faster.
+// the pass is at least as fast.
 //
 // The two methods round differently, so the choice must not depend on padding.
 // The width is never padded. The number of queries only matters if it is 1, as

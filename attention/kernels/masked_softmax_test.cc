@@ -226,8 +226,8 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionAtRaggedSizes) {
   }
 }
 
-// The context of several queries with narrow values is a matrix product. The
-// sizes exceed packets and blocks.
+// With several queries and narrow values, the context is computed by matrix
+// products. The sizes exceed packets and blocks.
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionWhereItMakesProducts) {
   static constexpr int32_t kLengths[] = {5, 0, 3};
   const auto softmax = [](auto in, const Mask& mask) {

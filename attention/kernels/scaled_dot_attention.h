@@ -39,7 +39,7 @@ namespace regard {
 // is added to the sum of the softmax. May be empty.
 //
 // `statistics` is filled in. It must have one row for each row of the context,
-// and does not change a bit of the context.
+// and does not change any bit of the context.
 template <typename T>
 Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                           Var<T> values, const Mask& mask,

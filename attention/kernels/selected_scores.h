@@ -25,8 +25,8 @@ Var<T> SelectedScores(Var<T> scores, const Mask& mask,
 struct KeyRuns {
   // Runs of key rows. Each run begins at a multiple of kGemmDepth. It ends at
   // such a multiple or at the last key. The keys between runs have weight 0 for
-  // every query. Joining the columns of runs therefore does not change a bit of
-  // a sum over keys.
+  // every query. Joining the columns of runs therefore does not change any bit
+  // of a sum over keys.
   absl::Span<const KeyRange> keys;
   // The columns of the joined runs that each query sees.
   absl::Span<const KeyRange> columns;

@@ -1,6 +1,7 @@
 // Softmax of one row, part of which may be masked: the steps before and after
-// the exponentials. In between, the caller calls Exp() of transcendental.h for
-// many rows at once, which hides the latency of each row's maximum and sum.
+// the exponentials. Between these steps, the caller calls Exp() of
+// transcendental.h for many rows at once, which hides the latency of each row's
+// maximum and sum.
 #ifndef ATTENTION_KERNELS_SOFTMAX_ROW_H_
 #define ATTENTION_KERNELS_SOFTMAX_ROW_H_
 

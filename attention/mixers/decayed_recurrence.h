@@ -34,8 +34,7 @@ struct DecayedOutputs {
   Var<T> state;    // the state after the last position
 };
 
-// Computes all positions. Outputs do not depend on later positions, not even in
-// their last bits.
+// Computes all positions. Later positions do not change any bit of an output.
 template <typename T>
 DecayedOutputs<T> DecayedRecurrence(const DecayedInputs<T>& inputs);
 

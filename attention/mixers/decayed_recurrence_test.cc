@@ -186,7 +186,7 @@ TEST(DecayedRecurrenceTest, CanBeginWhereAnotherEnded) {
   }
 }
 
-// Returns inputs for which float operations round.
+// Returns inputs for which float operations have rounding errors.
 DecayedInputs<float> Numbers(Tape<float>& tape, int64_t batch, int64_t time,
                              int64_t width) {
   const auto input = [&](int64_t cols, int64_t seed, bool negative) {

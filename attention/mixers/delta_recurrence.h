@@ -36,7 +36,7 @@ struct DeltaInputs {
 
 // Computes all positions. Time and memory are linear in the number of
 // positions. Only the states between chunks are stored for the backward pass.
-// Outputs do not depend on later positions, not even in their last bits.
+// Later positions do not change any bit of an output.
 template <typename T>
 DecayedOutputs<T> DeltaRecurrence(const DeltaInputs<T>& inputs);
 

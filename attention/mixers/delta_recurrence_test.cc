@@ -181,7 +181,7 @@ TEST(DeltaRecurrenceTest, ARateOfTwoReflects) {
   EXPECT_EQ(DeltaStep(in).state.item(), -5);
 }
 
-// Returns inputs for which float operations round.
+// Returns inputs for which float operations have rounding errors.
 DeltaInputs<float> Numbers(Tape<float>& tape, int64_t batch, int64_t time,
                            int64_t width) {
   const auto input = [&](int64_t cols, int64_t seed, float scale, float least) {

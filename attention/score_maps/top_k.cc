@@ -1,4 +1,4 @@
-// Keeps the k largest scores of each query and masks the others:
+// Keeps the k largest scores of each query and masks the other scores:
 //
 //   score_i if score_i is among the k largest of the row, else -inf.
 //

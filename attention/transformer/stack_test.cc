@@ -129,8 +129,8 @@ TEST_P(StackTest, GradientsAgreeWithDifferences) {
       });
 }
 
-// Activation checkpointing must not change a bit of values and gradients, even
-// with dropout and DropPath.
+// Activation checkpointing must not change any bit of values and gradients,
+// even with dropout and DropPath.
 TEST_P(StackTest, RecomputationChangesNoBit) {
   std::vector<float> values[2];
   std::vector<float> gradients[2];
@@ -193,7 +193,7 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   const std::vector<float> before = compute();
   const int64_t row = StackRun<float>::kTime * stack.config().width();
   // The valid positions of the second example: one position of x in an encoder,
-  // all in a decoder, and two of the memory.
+  // all positions of x in a decoder, and two positions of the memory.
   const int64_t valid = decoder ? row : stack.config().width();
   if (decoder) {
     const int64_t width = GetParam().memory_width;

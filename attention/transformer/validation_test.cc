@@ -150,8 +150,8 @@ TEST(ValidateTransformerTest, NotesWhatNoneReplacesInOnePlace) {
       ElementsAre(StartsWith("note: attention.attention.forget.none: ")));
   EXPECT_THAT(ProblemsOf("attention { latent { query_rank: 2 none {} } }"),
               ElementsAre(StartsWith("note: attention.latent.none: ")));
-  // A resolved config sets every field to its default, also with `none`. This
-  // must not be reported.
+  // A resolved config sets every field to its default, even if `none` is set.
+  // This must not be reported.
   EXPECT_THAT(
       ProblemsOf("attention { latent { rank: 0 form: MATERIALISED norm: true "
                  "epsilon: 1e-6 query_rank: 0 rotary_base: 10000 none {} } "
