@@ -110,8 +110,8 @@ void Arena::Reset() {
     for (const Block& block : blocks_) bytes += block.bytes;
     blocks_.clear();
     blocks_.push_back(MakeBlock(bytes));
-    // A partly filled last page is not advised, because the whole page would
-    // become resident.
+    // Requests no huge page for a partly filled last page, because the whole
+    // page would become resident.
     AdviseHugePages(blocks_[0].memory.get(),
                     high_water_ / kHugePage * kHugePage);
   }

@@ -121,7 +121,7 @@ TEST(ArenaTest, HighWaterLeavesOutBlocksThatWerePassedOver) {
   arena.New<char>(1024);
   arena.Rewind(mark);
   arena.New<char>(256);
-  arena.New<char>(1024);  // too large for the block of 512
+  arena.New<char>(1024);  // too large for the block of 512 bytes
   arena.New<char>(512);   // a new block
   EXPECT_EQ(arena.high_water(), 256u + 512u + 1024u);
 }

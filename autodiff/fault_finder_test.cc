@@ -94,7 +94,7 @@ TEST(FaultFinderTest, AcceptsANaNThatReachesNoScore) {
 }
 
 // The function is Sum(sqrt(x)) + Sum(x * 1) at x = 0. Sqrt makes the gradient
-// infinite. It must be named whether it contributes first or last.
+// infinite. The fault must name Sqrt, whether it contributes first or last.
 TEST(FaultFinderTest, NamesAFaultInALaterContribution) {
   for (const bool sqrt_last : {false, true}) {
     Tape<double> tape;

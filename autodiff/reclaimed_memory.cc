@@ -8,7 +8,8 @@ namespace regard {
 
 namespace {
 
-// Returns the highest aligned place for `bytes` in [begin, end), or null.
+// Returns the highest aligned address in [begin, end) at which `bytes` bytes
+// fit, or null.
 char* Place(char* begin, char* end, size_t bytes) {
   const auto last = reinterpret_cast<uintptr_t>(end);
   const auto first = reinterpret_cast<uintptr_t>(begin);

@@ -77,8 +77,8 @@ class Shape {
     return out;
   }
 
-  // Returns this shape with an additional axis, which has the number `axis` in
-  // the result. A negative number counts from the end: -1 appends an axis.
+  // Returns this shape with an additional axis at index `axis` of the result. A
+  // negative index counts from the end: -1 appends an axis.
   Shape Insert(int axis, int64_t extent) const {
     Shape out = *this;
     ++out.rank_;

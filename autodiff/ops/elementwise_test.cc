@@ -128,7 +128,8 @@ class ElementwiseValueTest : public ::testing::Test {
   Tape<double> tape_;
 };
 
-// A small operation spends most of its time on memory accesses.
+// A small operation spends most of its time on memory accesses, so it must use
+// little memory.
 TEST(ElementwiseTest, ASmallOperationAndItsRecordFillTwoCacheLines) {
   Tape<float> tape;
   const Var<float> factor = tape.Full({8}, 2);

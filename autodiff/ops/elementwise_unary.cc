@@ -39,8 +39,8 @@ void ForEachChunk(int64_t size, F f) {
 }
 
 // Records a gradient that needs more than x and y. In the backward pass,
-// slope(first, count, slopes) sets the derivatives of y by x for `count`
-// elements.
+// slope(first, count, slopes) sets the derivatives of y with respect to x for
+// `count` elements.
 template <typename T, typename F>
 void RecordSlope(const char* name, Var<T> x, Var<T> y, F slope) {
   y.tape().Record(name, y, [=] {

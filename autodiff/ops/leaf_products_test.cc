@@ -67,7 +67,8 @@ struct OwnWeight {
   }
 
   // Returns the number, counted from 1, of the first product with a leaf that
-  // uses a packed copy. Returns 100 if no earlier product uses a copy.
+  // uses a packed copy. Returns 100 if none of the first 99 products uses a
+  // copy.
   int64_t FirstOfLeaf(bool needs_grad, int64_t rows) {
     Tape<float> tape;
     const WeightPart<float> part(Leaf(tape, needs_grad));
@@ -226,7 +227,7 @@ TEST(LeafCopyTest, ChangesNoBits) {
   EXPECT_EQ(PanelsOf(WeightPart<float>(without)), nullptr);
 }
 
-// Expects that queued gradient products have the bits of one product of all
+// Expects that queued gradient products are bit-identical to one product of all
 // rows, in the order of the backward pass.
 void ExpectBitsOfOneProduct(int64_t rows, int64_t steps, int64_t first_column,
                             int64_t columns) {
@@ -371,8 +372,8 @@ std::vector<std::vector<float>> RecurrenceGradients(Tape<float>& tape,
 }
 
 // Steps with and without activation checkpointing begin, fill and flush the
-// queue in any order. With a batch of 100, the queue of kGemmDepth rows becomes
-// full in the middle of a step.
+// queue in different orders. The gradients must be bit-identical. With a batch
+// of 100, the queue of kGemmDepth rows becomes full in the middle of a step.
 TEST(LeafQueueTest, AnyMixOfRecomputedAndPlainStepsHasTheSameBits) {
   constexpr int kSteps = 4;
   for (const bool lstm : {false, true}) {

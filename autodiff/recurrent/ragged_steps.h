@@ -14,9 +14,9 @@ namespace regard {
 
 // Sequences are sorted by descending length. The sequences that have not ended
 // at a step are therefore its first rows: rows 0 .. live(step) - 1. Step s of a
-// sequence reads position s. In reverse it reads length - 1 - s, so that each
-// sequence is read from its own end. Positions at or after the length are never
-// read.
+// sequence reads position s. In reverse, it reads position length - 1 - s, so
+// that each sequence is read from its own end. Positions at or after the length
+// are never read.
 //
 // Trivially copyable. Data that depends on lengths is stored in the arena.
 class RaggedSteps {

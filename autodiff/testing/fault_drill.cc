@@ -31,16 +31,16 @@ struct Place {
   }
 };
 
-// A finder that writes the fault `soil` into value or gradient number `target`
-// before it searches it. Values and gradients are counted together, in the
-// order of the search.
+// A FaultFinder that overwrites the first element of one array, a value or a
+// gradient, with `soil`. `target` is the index of this array in the order of
+// the search. Negative means that no array is changed.
 template <typename T>
 class SoilingFinder : public FaultFinder<T> {
  public:
   SoilingFinder(Tape<T>& tape, int64_t target, T soil)
       : FaultFinder<T>(tape), target_(target), soil_(soil) {}
 
-  // The places that were visited so far, in order.
+  // The values and gradients that were visited so far, in order.
   const std::vector<Place>& places() const { return places_; }
 
   void OnForward(const char* name, const ScopeName* scope,

@@ -22,10 +22,10 @@ struct FaultDrill {
 // Calls `run` once for each fault. `run` computes a function forward and
 // backward on a new tape, and must use the same operations at each call. NaN,
 // inf and -inf are put into the first element of each value, and of each
-// gradient that an operation contributes to. If `once_a_name`, only the first
-// place of each operation is tested. -inf is also put into scores, where it is
-// legal (see Tape::BeginScores()). Infinities are not put into the operands of
-// scores, because they may be legal there.
+// gradient that an operation contributes to. If `once_a_name` is true, only the
+// first value and the first gradient of each operation are tested. -inf is also
+// put into scores, where it is legal (see Tape::BeginScores()). Infinities are
+// not put into the operands of scores, because they may be legal there.
 template <typename T>
 FaultDrill DrillFaults(absl::FunctionRef<void(Tape<T>&)> run,
                        bool once_a_name = false);
