@@ -20,7 +20,7 @@ inline constexpr absl::string_view kBetterNames[] = {"neither", "lower",
 struct MetricInfo {
   std::string name;     // name without the prefix of the split: "exact_match"
   std::string unit;     // "nats per token"; empty for a fraction or a score
-  std::string meaning;  // an example: "share of outputs that are right"
+  std::string meaning;  // a phrase such as "share of outputs that are right"
   Better better = Better::kNeither;
   // Whether the curve of the metric has a logarithmic axis.
   bool logarithmic = false;

@@ -106,7 +106,7 @@ inline constexpr int kMaxExactPairs = 20;
 inline constexpr int kRandomChoices = 100000;
 
 // Returns the two-sided p-value of the mean of paired differences. If a change
-// does nothing, each difference might as well have had the other sign. The
+// does nothing, each difference could equally well have the other sign. The
 // p-value is the fraction of all 2^n choices of signs whose absolute sum is at
 // least the observed absolute sum. See Fisher, "The design of experiments",
 // 1935, section 21. The p-value is at least 2 / 2^n. Returns NaN without pairs,

@@ -138,7 +138,7 @@ class Forward {
   std::vector<Var<T>> leaves_;
   bool went_back_ = false;  // whether this step has called Backward()
   Hook<T>* hook_ = nullptr;
-  mutable std::string site_name_;  // a member to reuse its memory
+  mutable std::string site_name_;  // a member, so that its memory is reused
   std::vector<std::unique_ptr<Companion>> companions_;
 };
 

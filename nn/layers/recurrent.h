@@ -56,8 +56,8 @@ struct RecurrentOptions {
   int layers = 1;              // maximum: kMaxRecurrentLayers
   bool bidirectional = false;  // if true, Step() is not available
   double dropout = 0;          // probability; applied between layers
-  // Initializer of the weights, with the gates of a cell as one matrix. Null
-  // means RecurrentDefault(). Biases are always initialized with
+  // Initializer of the weights. The stacked gates of a cell count as one
+  // matrix. Null means RecurrentDefault(). Biases are always initialized with
   // RecurrentDefault().
   WeightInitializer initialization = nullptr;
 };

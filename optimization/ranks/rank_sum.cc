@@ -49,8 +49,8 @@ ChunkRange RankSum<T>::PartnerChunks(size_t level) const {
                        : ChunkRange{held.begin, kept.begin};
 }
 
-// Recursive doubling in one direction: of two partners, only the rank with the
-// larger number sends.
+// Recursive doubling in one direction: in each pair of partners, only the rank
+// with the larger number sends.
 template <typename T>
 void RankSum<T>::GatherToRankZero(absl::Span<T> slab) {
   for (size_t level = held_.size() - 1; level-- > 0;) {

@@ -1,4 +1,5 @@
-// Counts the heap allocations of a training step after buffers have grown.
+// Counts the heap allocations of a training step after its buffers have reached
+// their final size.
 #ifndef OPTIMIZATION_TESTING_WARM_STEP_H_
 #define OPTIMIZATION_TESTING_WARM_STEP_H_
 
