@@ -284,7 +284,7 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   const int64_t in_batch = in.queries.dim(0) * queries * numbers_of_row;
   const bool records = forward.tape().recording();
   // A block copies the keys and values that it sees. In a search step, the copy
-  // costs more than all scores.
+  // takes more time than all scores.
   if (!ReadsRuns() && !records &&
       (queries == 1 || in_batch <= in.keys.size() + values.size())) {
     return 0;

@@ -68,7 +68,7 @@ class Sloping : public ScoringFunction<T> {
   Parameter<T> slope_;
 };
 
-// Requests row statistics, and reads one element of them.
+// A hook that requests row statistics and reads one of their elements.
 class RowSums : public Hook<float> {
  public:
   HookRequest Request(const std::string& site) override {

@@ -187,7 +187,7 @@ TEST(MemoryOfRowsTest, IsLinearInTheLength) {
     for (const bool reads : {false, true}) {
       SelfAttention attention(config);
       RowRecorder<float> rows(kWindow);
-      // The first step makes the tape allocate the required memory.
+      // In the first step, the tape allocates the required memory.
       for (int i = 0; i < 2; ++i) {
         attention.Step(kTime, reads ? &rows : nullptr);
       }

@@ -51,7 +51,8 @@ AttentionParts<T>::AttentionParts(const AttentionRegistry& registry,
   }
   const auto create_map = [&](const ScoreMapConfig& map, const char* name,
                               std::unique_ptr<ScoreMap<T>>* created) {
-    // A `none` map is not created, because any map excludes the blocked kernel.
+    // A `none` map is not created, because with any map the layer cannot use
+    // the blocked kernel.
     if (map.map_case() == ScoreMapConfig::MAP_NOT_SET || map.has_none()) return;
     *created = WithSlots(widths, name, [&](const ScoreWidths& of_part) {
       return registry.score_maps.Create<T>(map, scope.Sub(name), of_part);
@@ -65,8 +66,8 @@ AttentionParts<T>::AttentionParts(const AttentionRegistry& registry,
   };
   map_before_mixes_keys = mixes_keys(config.map_before());
   map_after_mixes_keys = mixes_keys(config.map_after());
-  // A `none` selection is not created, because any selection reads ranges of
-  // keys.
+  // A `none` selection is not created, because with any selection the layer
+  // reads ranges of keys.
   if (HasSelection(config)) {
     selection = WithSlots(widths, "selection", [&](const ScoreWidths& of_part) {
       return registry.selections.Create<T>(config.selection(), of_part);

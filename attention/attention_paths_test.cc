@@ -287,7 +287,7 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
                                    {.dense = dense}};
   struct Path {
     bool context_only;
-    bool composed;  // a hook requests the gradients of the weights
+    bool composed;  // whether a hook requests the gradients of the weights
     bool training;
   };
   for (const std::string& config : Configs()) {

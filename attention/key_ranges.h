@@ -82,7 +82,7 @@ class KeyRanges {
 
   bool has_value_ = false;
   int64_t heads_ = 0;
-  int64_t queries_ = 0;  // in the whole call
+  int64_t queries_ = 0;  // number of queries in the whole call
   int64_t most_ = 0;
   int64_t first_row_ = 0;
   KeyRange* ranges_ = nullptr;  // [rows, most]

@@ -81,7 +81,7 @@ void ValidateLatent(const Latent& options, const LatentWidths& widths,
                               "pairs; got ",
                               options.rotary_width()));
   }
-  // The heads side by side must fit into one extent of a shape.
+  // The concatenated heads must fit into one axis of a shape.
   const int64_t most = (int64_t{1} << 30) / widths.heads - widths.head;
   if (options.rotary_width() > most) {
     problems.Add("rotary_width",

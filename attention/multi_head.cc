@@ -225,7 +225,7 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
         std::pair("value_heads", config.value_heads())}) {
     problems.RequireInRange(path, number, 0, std::max(config.heads(), 0));
   }
-  // The heads side by side must fit into one extent of a shape.
+  // The concatenated heads must fit into one axis of a shape.
   for (const auto& [path, number] :
        {std::pair("head_width", config.head_width()),
         std::pair("value_width", config.value_width())}) {

@@ -73,7 +73,7 @@ void FillFreeMemory(Tape<T>& tape, int byte) {
   constexpr size_t kBytes = size_t{1} << 18;
   for (Arena* arena : {&tape.arena(), &tape.leaf_arena(), &tape.scratch()}) {
     arena->Allocate(kBytes);
-    arena->Reset();  // now one block has this size
+    arena->Reset();  // one block of this size replaces all blocks
     const Arena::Mark mark = arena->Save();
     std::memset(arena->Allocate(kBytes), byte, kBytes);
     arena->Rewind(mark);

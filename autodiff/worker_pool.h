@@ -37,7 +37,7 @@ class WorkerPool {
 
  private:
   void Serve();
-  // Claims and runs indices until all indices are claimed.
+  // Claims indices and runs the work on them, until all indices are claimed.
   void TakeWork();
 
   std::vector<std::thread> threads_;

@@ -34,8 +34,8 @@ class Steps {
                  GradientSlab<float>* gradients = nullptr)
       : store_(store), passes_(tape_, store, gradients) {}
 
-  // Runs a step that computes the product of x [rows, 24] and the weight
-  // `products` times, where all elements of x are 1. Returns the last product.
+  // Runs a step that multiplies x [rows, 24], whose elements are all 1, by the
+  // weight. Computes the product `products` times, and returns the last result.
   std::vector<float> Run(int64_t rows, int products = 1) {
     passes_.BeginStep();
     const Parameter<float> weight = {0, &store_};

@@ -102,7 +102,8 @@ enum class ParameterRole {
 };
 
 struct ParameterOptions {
-  bool trainable = true;  // if false, the optimizer does not change it
+  // if false, the optimizer does not change the parameter
+  bool trainable = true;
   ParameterRole role = ParameterRole::kWeight;
   double learning_rate_scale = 1;  // multiplies the schedule's learning rate
   // Whether a step uses few rows of this matrix, as in an embedding. If true,
@@ -138,8 +139,8 @@ class ParameterStore {
 
   ParameterScope<T> Root();
 
-  // Registers a parameter. Fails a check if the name is taken, or if Finalize()
-  // was called.
+  // Registers a parameter. Fails a check if the name is already used, or if
+  // Finalize() was called.
   Parameter<T> Add(std::string name, const Shape& shape,
                    Initializer initializer, const ParameterOptions& options);
   void AddAlias(std::string name, Parameter<T> target);

@@ -33,8 +33,8 @@ absl::Span<const double> All(const RowStatistics& rows, const double* array) {
   return {array, static_cast<size_t>(rows.size())};
 }
 
-// The three rows have equal weights, weights of either sign, and no unmasked
-// key.
+// The first row has two equal weights, the second row has weights of both
+// signs, and the third row has no unmasked key.
 TEST(RowStatisticsTest, HaveTheValuesOfAFewRows) {
   Tape<double> tape;
   const Var<double> weights =

@@ -369,7 +369,8 @@ TEST(GradientReducerTest, BatchesAreAddedInOrder) {
   }
 }
 
-// The sum is stored in the slab of a shard, which the next batch overwrites.
+// The sum is stored in the slab of a shard, which the next batch overwrites. If
+// no gradient reaches the parameters in the next batch, the sum must be 0.
 TEST(GradientReducerTest, TheGradientOfAnEarlierBatchDoesNotStay) {
   ParameterStore<double> store;
   store.Root().Add("w", {1}, Constant(1));

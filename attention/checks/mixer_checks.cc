@@ -36,7 +36,8 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-constexpr double kForms = 1e-10;  // tolerance between forms, in double
+// tolerance for differences between the forms, in double
+constexpr double kForms = 1e-10;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t kLong = 70;  // more positions than one chunk has
 
@@ -311,8 +312,8 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
     const TestArray got = ArrayOf(y);
     const std::vector<TestArray> gradients = tested.Gradients(x, y);
     const TestArray random = RandomArray(got.shape, "projection");
-    // The expected values only come from the valid positions. The expected
-    // gradients use the elements of `random` at these positions.
+    // The expected values are computed from the valid positions only. The
+    // expected gradients use the elements of `random` at these positions.
     const Var<double> exact = tested.Input(Take(full, 1, places_of_valid));
     const Var<double> z = tested.layer()(tested.forward(), exact, {});
     expect.Near(Take(got, 1, places_of_valid), ArrayOf(z), 0, name);

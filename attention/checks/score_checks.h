@@ -40,10 +40,10 @@ struct ScoreCheck {
 // All checks, including the four lists below.
 std::vector<ScoreCheck> ScoreChecks();
 
-// Checks with each position encoding, and checks that prepare or score step by
-// step.
+// Checks with each position encoding, and checks that prepare keys or score
+// queries step by step.
 std::vector<ScoreCheck> ScorePositionChecks();
-// Checks in blocks of queries.
+// Checks that compute scores in blocks of queries.
 std::vector<ScoreCheck> ScoreBlockChecks();
 // Checks with a sink.
 std::vector<ScoreCheck> ScoreSinkChecks();

@@ -16,8 +16,8 @@ namespace {
 
 using enum FormulaOp;
 
-// Values in place of an axis number, for operands that are not known to be a
-// vector or matrix.
+// Values that replace an axis index, for operands that are scalars or may be
+// scalars.
 constexpr int kScalar = -1;
 constexpr int kOpen = -2;  // a scalar or a vector, not yet known
 

@@ -25,8 +25,8 @@ namespace regard {
 inline constexpr char kAllMaps[] = "*attention/weights";
 inline constexpr char kDecoderMaps[] = "*decoder*attention/weights";
 
-// Returns the pattern of a hook point in all layers of its stack, such as
-// "decoder/layers[*]/self/attention/weights".
+// Returns a pattern that matches a hook point in all layers of its stack, such
+// as "decoder/layers[*]/self/attention/weights".
 std::string JoinLayers(absl::string_view site);
 
 // The attention weights before dropout, or the attention scores, of one layer.
@@ -43,8 +43,9 @@ struct AttentionMap {
   // of the queries' own sequence.
   bool over_memory = false;
   // The shape [rows, heads, positions, keys], or [sources, heads, queries,
-  // keys] if `over_memory`. The queries of a source are then the positions of
-  // its only row, or its rows at a single position.
+  // keys] if `over_memory`. In the second case, a source has one row with
+  // several positions, or several rows at a single position. These are its
+  // queries.
   Shape shape;
   std::vector<T> weights;
   std::vector<T> gradients;  // empty if none were read

@@ -69,7 +69,7 @@ struct Reading {
   double score = 0;
   std::vector<double> query;
   std::vector<double> key;
-  // Gradient of the score with respect to the query.
+  // Gradients of the score with respect to the query and to the key.
   std::vector<double> by_query;
   std::vector<double> by_key;
 };

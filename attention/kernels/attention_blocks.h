@@ -25,7 +25,8 @@
 
 namespace regard {
 
-// A block of scores and a block of their gradients fit into a core's own cache.
+// The numbers of queries and keys in a block. A block of scores and a block of
+// their gradients fit into a core's own cache.
 inline constexpr int64_t kQueryBlock = 128;
 inline constexpr int64_t kKeyBlock = 256;
 // Number of keys in a piece. With a selection, a query reads whole pieces of a
@@ -323,8 +324,8 @@ class KeyRows {
   std::optional<bool> finite_;  // whether all of x is finite
 };
 
-// The index of the bias of query i of a block and the key first_key. The biases
-// of the next keys follow.
+// The index of the bias for query i of a block and key first_key. The biases
+// for the next keys follow.
 template <typename T>
 int64_t BiasIndex(const AttentionProblem<T>& p, const QueryBlock& block,
                   int64_t i, int64_t first_key) {

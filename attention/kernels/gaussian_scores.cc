@@ -221,9 +221,9 @@ struct Source {
     }
   }
 
-  // Adds to the gradients that are not null. `products` is scratch of the size
-  // of the scores. `half_queries` and `half_keys` are scratch for
-  // HalfSquares().
+  // Adds to the gradients d_queries and d_keys, which may be null. `products`
+  // is scratch of the size of the scores. `half_queries` and `half_keys` are
+  // scratch for HalfSquares().
   void Backward(const T* scores, const T* d_scores, T* products,
                 T* half_queries, T* half_keys, T* d_queries, T* d_keys) const {
     HalfSquares(half_queries, half_keys);

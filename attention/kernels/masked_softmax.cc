@@ -227,7 +227,7 @@ void ContextRowBackward(const T* weights, const T* values,
 }
 
 // Computes the gradients of a row if values have width 1 and the gradient of
-// the weights only comes from the context. No sum is needed, because <weights,
+// the weights comes only from the context. No sum is needed, because <weights,
 // d_weights> is d times the context. Adds to the gradients of n visible values,
 // and adds or assigns the gradients of their scores. d_values and d_scores may
 // be null.

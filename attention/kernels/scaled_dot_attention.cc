@@ -293,8 +293,8 @@ void AddToSink(const AttentionProblem<T>& p, const QueryBlock& block, int64_t i,
   d_sink[block.head] -= weight / rows.sum[i] * mean;
 }
 
-// Adds the gradients for `count` keys, starting with `first_key`. one_block
-// means that the queries read no other keys.
+// Adds the gradients for `count` keys, starting with `first_key`. `one_block`
+// is true if the queries read no other keys.
 template <typename T>
 void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                   const ConstMatrix<T>& queries, bool one_block,

@@ -124,8 +124,8 @@ void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
   }
 }
 
-// Compares with the reference, with a bias for every distance. Both
-// computations drop the same weights.
+// Compares the kernel with the reference, with a bias for every distance. Both
+// drop the same weights.
 void CheckOptions(int64_t queries, int64_t keys, double dropout) {
   const Masks masks(queries, keys);
   for (const MaskCase& mask : masks.All()) {
@@ -317,8 +317,8 @@ TEST(ScaledDotAttentionTest, BitsDoNotDependOnPaddingOrNeighbours) {
   for (const int64_t length : kRaggedSizes) {
     const std::vector<int32_t> lengths = {static_cast<int32_t>(length), 1};
     Tape<float> tape;
-    // Compares example 0 of a padded batch of two with the same example cut to
-    // its length.
+    // Compares example 0 of a padded batch of two with the same example without
+    // padding.
     Var<float> q = tape.Constant({2, 1, 3, kWidth});
     Var<float> k = tape.Constant({2, 1, kKeys, kWidth});
     for (int64_t i = 0; i < q.size(); ++i) q.data()[i] = std::sin(1.0 * i);

@@ -1,5 +1,4 @@
-// The context of given weights: the sum of the values, multiplied by their
-// weights.
+// The context for known weights: the weighted sum of the values.
 //
 //   context[b, h, q] = sum_{visible k} weights[b, h, q, k] values[b, g, k]
 //

@@ -19,8 +19,9 @@ namespace {
 
 using Options = LinearAttentionMixer;
 
-constexpr int64_t kNarrow = 16;  // intermediate values of channel decays
-constexpr double kRoot = 16;     // channel decays are sigmoid(z)^(1 / kRoot)
+// width of the intermediate values of channel decays
+constexpr int64_t kNarrow = 16;
+constexpr double kRoot = 16;  // channel decays are sigmoid(z)^(1 / kRoot)
 
 bool Normalizes(const Options& options) {
   return options.has_normalize()

@@ -28,7 +28,8 @@
 
 namespace regard {
 
-// The width of each head, by default an equal part of `whole`.
+// Returns the width of each head: `given`, or an equal part of `whole` if
+// `given` is 0.
 inline int32_t HeadWidth(int32_t given, int64_t whole, int32_t heads) {
   return given > 0 ? given : static_cast<int32_t>(whole / heads);
 }

@@ -15,8 +15,8 @@ struct Transpositions {
 };
 
 // [.., m, k] times [.., k, n] -> [.., m, n]. Transposed operands are read in
-// place. Leading axes broadcast. If b is a matrix and a is not transposed, all
-// rows of a form one product.
+// place. Leading axes broadcast. If b is a matrix and `a` is not transposed,
+// one product computes all rows of the result.
 template <typename T>
 Var<T> MatMul(Var<T> a, Var<T> b, Transpositions transposed = {});
 

@@ -20,7 +20,7 @@ template <typename T>
 Var<T> Sum(Var<T> x, int axis, bool keep = false);
 template <typename T>
 Var<T> Mean(Var<T> x, int axis, bool keep = false);
-// If several elements are maximal, the first of them receives the gradient.
+// If several elements are maximal, only the first one receives the gradient.
 template <typename T>
 Var<T> Max(Var<T> x, int axis, bool keep = false);
 
