@@ -45,8 +45,8 @@ struct AttentionParts {
   bool map_before_mixes_keys = false;
   bool map_after_mixes_keys = false;
   bool uses_history;
-  // Number of copies of each key that Prepare() gives a score without
-  // kGroupedHeads.
+  // Number of copies of each key head that a score without kGroupedHeads
+  // receives.
   int64_t key_copies;
 };
 

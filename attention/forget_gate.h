@@ -8,7 +8,7 @@
 //   s_ij' = s_ij + (c_i - c_j)     for keys j <= i.
 //
 // The difference c_i - c_j is computed first. This loses less precision than
-// adding c_i and subtracting c_j in turn. If all gates are exactly 1, the
+// first adding c_i and then subtracting c_j. If all gates are exactly 1, the
 // difference is exactly 0, and the layer is plain attention.
 //
 // The gate belongs to the attention layer. It works with every score,

@@ -40,7 +40,7 @@ std::pair<Var<T>, Var<T>> Parts(Var<T> x, int64_t width) {
           Slice(x, /*axis=*/-1, width, x.dim(-1) - width)};
 }
 
-// Concatenates a and b along the last axis.
+// Concatenates `a` and `b` along the last axis.
 template <typename T>
 Var<T> Joined(Var<T> a, Var<T> b) {
   const Var<T> parts[] = {a, b};

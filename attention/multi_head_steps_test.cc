@@ -49,8 +49,7 @@ Var<double> Part(Tape<double>& tape, int64_t begin, int64_t count) {
   return part;
 }
 
-// Compares causal self-attention in steps of the given sizes with the full
-// pass.
+// Compares causal self-attention in steps of these sizes with the full pass.
 void ExpectStepsEqualTheFullPass(
     const std::string& attention, const std::vector<int64_t>& steps,
     const std::string& layer_fields = "heads: 2 head_width: 4") {

@@ -27,7 +27,7 @@ ScoreWidths Widths(int64_t width) {
   return {.heads = 1, .query = width, .key = width};
 }
 
-// The score of an attention config, in double, for vectors of a given width.
+// The score of an attention config, in double, for vectors of width `width`.
 class Score {
  public:
   Score(const std::string& config, int64_t width) {

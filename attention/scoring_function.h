@@ -158,9 +158,9 @@ class ScoringFunction {
   virtual std::optional<T> PlainFactor() const { return std::nullopt; }
 
   // The score as an inner product. `nullopt` if the score has no inner form.
-  // Row i of a and of query_bias belongs to query i. Row j of b and of key_bias
-  // belongs to key j. Whether a score has an inner form may depend only on the
-  // options.
+  // Row i of `a` and of query_bias belongs to query i. Row j of `b` and of
+  // key_bias belongs to key j. Whether a score has an inner form may depend
+  // only on the options.
   virtual std::optional<InnerForm<T>> Inner(
       Forward<T>&, const ScoreInputs<T>& inputs) const {
     const std::optional<T> factor = PlainFactor();

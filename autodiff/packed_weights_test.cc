@@ -114,7 +114,7 @@ TEST(PackedWeightsTest, ThreadsShareOneCopy) {
     if (step == 0) bytes = owner.packed.bytes();
     EXPECT_EQ(owner.packed.bytes(), bytes);
   }
-  // The copies must take as much memory as the copies of one thread.
+  // Copies on several threads must take as much memory as copies on one thread.
   Owner alone;
   alone.Pack(kColumns);
   alone.Pack(kWhole);

@@ -25,7 +25,7 @@ class ReclaimedMemory {
   static constexpr size_t kMinBytes = size_t{1} << 14;
   static constexpr size_t kMinArena = size_t{1} << 20;
 #else
-  // Debug and AddressSanitizer builds reclaim as much as possible, to find
+  // Debug and AddressSanitizer builds reclaim all memory that they can, to find
   // errors.
   static constexpr size_t kMinBytes = 1;
   static constexpr size_t kMinArena = 1;

@@ -120,9 +120,9 @@ class Tape {
 
   // A value whose storage belongs to the caller, such as a parameter. `grad` is
   // null if the gradient is not needed. Create one leaf per parameter and step:
-  // two leaves whose gradients overlap fail a check, because the second would
-  // overwrite the gradient of the first. Rewind() keeps a leaf that is older
-  // than the mark, and the state that products store for this leaf.
+  // two leaves whose gradients overlap fail a check, because the second leaf
+  // would overwrite the gradient of the first leaf. Rewind() keeps a leaf that
+  // is older than the mark, and the state that products store for this leaf.
   //
   // If `sparse`, few rows of the gradient [rows, cols] are written, as for an
   // embedding. `grad` must contain zeros. Rows that are not among

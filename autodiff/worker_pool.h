@@ -58,10 +58,10 @@ class WorkerPool {
 // Lets inference on the current thread use the threads of `pool` for the
 // lifetime of this object. Large matrix products are split by columns
 // (kernels/gemm.h), attention is split by heads (attention/kernels), and the
-// work of a batch is split among threads (evaluation/batches.h). The pool must
-// do no other work meanwhile: a matrix product inside of the pool's Run() fails
-// a check. Results are bit-identical. Training does not need this, because each
-// thread has its own shard. Scopes nest.
+// work of a batch is split among threads (evaluation/batches.h). During this
+// time, the pool must do no other work: a matrix product inside of the pool's
+// Run() fails a check. Results are bit-identical. Training does not need this,
+// because each thread has its own shard. Scopes nest.
 class InferenceThreads {
  public:
   explicit InferenceThreads(WorkerPool& pool) : InferenceThreads(&pool) {}

@@ -50,8 +50,8 @@ struct ExampleMetric {
                  static_cast<size_t>(aggregate->width));
   }
 
-  // Return the metric over the given examples (which may repeat), over all
-  // examples, or for one example.
+  // Return the metric over `examples` (which may repeat), over all examples, or
+  // for one example.
   double ValueOf(absl::Span<const size_t> examples) const;
   double Value() const;
   double ValueOf(size_t example) const { return aggregate->value(Of(example)); }

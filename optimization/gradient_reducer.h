@@ -87,7 +87,7 @@ class GradientReducer {
   // state of the optimizer. A single process has all chunks.
   ChunkRange own_chunks() const;
   // Fill the chunks outside of own_chunks() with the values of the other ranks.
-  // All ranks must call these functions together. A no-op for one process.
+  // All ranks must make these calls at the same time. A no-op for one process.
   void Gather(absl::Span<T> slab);
   absl::Span<const T> GatherGradient();
   // Returns a whole slab on rank 0, gathered from the chunks of all ranks. The

@@ -21,7 +21,7 @@ struct CheckedHeadOutput {
 };
 
 // Widths with four heads, and contexts of width 3 or 4. `nullopt` if the
-// options are invalid for both.
+// options are invalid for both widths.
 std::optional<HeadOutputWidths> CheckedWidths(
     const HeadOutputInfo& info, const google::protobuf::Message& options);
 

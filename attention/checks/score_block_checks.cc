@@ -125,8 +125,8 @@ void BlocksOfAnySizeComputeTheSame(const CheckedScore& score,
   }
 }
 
-// Covers key ranges that do not begin at the first key, and sums over more keys
-// than a matrix product adds at once.
+// Covers key ranges that do not begin at the first key. Also covers sums over
+// more keys than one piece of a matrix product.
 void BlocksOfLongSequencesComputeTheSame(const CheckedScore& score,
                                          Expectations& expect) {
   for (const char* config : {"", "dropout: 0.3", "normalizer { sigmoid {} }",

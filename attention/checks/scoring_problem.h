@@ -65,7 +65,7 @@ struct ScoringProblem {
   static ScoringProblem Random(int64_t batch, int64_t queries, int64_t keys,
                                const ScoreWidths& widths);
 
-  // The problem restricted to the given examples, queries or keys, without mask
+  // The problem restricted to examples, queries or keys `indices`, without mask
   // and positions.
   ScoringProblem TakeExamples(absl::Span<const int64_t> indices) const;
   ScoringProblem TakeQueries(absl::Span<const int64_t> indices) const;

@@ -14,7 +14,7 @@ using ::testing::Pointwise;
 
 TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
   // The values of the first example must have no effect on the rollout of the
-  // second.
+  // second example.
   std::vector<AttentionMap<float>> layers(2);
   layers[0].shape = layers[1].shape = {2, 2, 2, 2};
   // In the second example, the means over heads are [[0, 1], [1, 0]] in layer 0

@@ -52,7 +52,8 @@ struct LensLayer {
 template <typename T>
 struct Inspection {
   TraceLabels labels = {};
-  int64_t chosen = kAllOutputs;  // the output whose gradients are given
+  // index of the output to which the gradients belong
+  int64_t chosen = kAllOutputs;
   std::vector<double> outputs = {};
   // The attention maps, with the gradient of the chosen output with respect to
   // each weight. If the gradient is above 0, a larger weight would increase the

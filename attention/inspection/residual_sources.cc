@@ -29,7 +29,7 @@ constexpr absl::string_view kNetwork = "/feed_forward";
 constexpr absl::string_view kWhole[] = {"token_embedding", "position_embedding",
                                         kNetwork};
 
-// Returns the hook point of the output of an attention layer, given the hook
+// Returns the hook point of an attention layer's output. `context` is the hook
 // point of its context.
 std::string OutputOf(absl::string_view context) {
   absl::ConsumeSuffix(&context, kContext);

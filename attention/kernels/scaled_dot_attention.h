@@ -31,8 +31,8 @@ namespace regard {
 // "weights").
 //
 // heads_side_by_side is 0 or the number of query heads. If it is not 0, all
-// arrays have their heads side by side, as projections write them: a [batch,
-// queries, heads * width], b [batch, keys, key heads * width], and values and
+// arrays have their heads side by side, as projections write them: `a` [batch,
+// queries, heads * width], `b` [batch, keys, key heads * width], and values and
 // context likewise. Both layouts give bit-identical results.
 //
 // `sink` [heads] is the logit of each head's sink (attention/sink.h): exp(sink)

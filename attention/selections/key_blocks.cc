@@ -314,8 +314,8 @@ KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
   const Blocks blocks(choice.size, k[2], in.positions.first_key);
   // The maximum number of ranges of a query. Without a dense mask, these are
   // runs of chosen blocks and at most three runs of unseen blocks. Unseen
-  // blocks lie before the visible keys or after them, or contain only the
-  // excluded key.
+  // blocks lie before or after the visible keys, or contain only the excluded
+  // key.
   const int64_t alternating = blocks.count / 2 + 1;
   const int64_t most =
       in.mask.dense.empty()

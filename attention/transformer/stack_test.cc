@@ -64,7 +64,7 @@ constexpr StackCase kEveryKind[] = {
 };
 
 // A stack with 3 examples of 4 positions, and with memories of 6 positions.
-// `lengths_` and `memory_lengths_` give the numbers of valid positions.
+// `lengths_` and `memory_lengths_` are the numbers of valid positions.
 template <typename T>
 class StackRun {
  public:

@@ -28,7 +28,7 @@ class TransformerConfig;
 template <typename T>
 class TokenEmbedding {
  public:
-  // `shared`, if given, is the weight of another embedding of the same ids.
+  // `shared`, if present, is the weight of another embedding of the same ids.
   TokenEmbedding(const TransformerConfig& config, int64_t vocabulary,
                  const ParameterScope<T>& scope, Parameter<T> shared = {},
                  int64_t types = 0);

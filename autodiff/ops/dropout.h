@@ -19,9 +19,9 @@ namespace regard {
 // * the number of the example, and
 // * the indices of the element along the other axes.
 //
-// The number of an example is given by random().examples of the tape. If this
-// span is empty, the number is the index along axis 0. x may have fewer
-// examples than the span.
+// random().examples of the tape contains the numbers of the examples. If this
+// span is empty, the number of an example is its index along axis 0. x may have
+// fewer examples than the span.
 //
 // The mask therefore does not depend on sharding or padding, and a
 // recomputation computes an equal mask. The mask of a smaller array equals the

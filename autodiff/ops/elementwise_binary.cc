@@ -10,7 +10,7 @@ namespace regard {
 
 namespace {
 
-// Records y = value(a, b) for each element. The gradients of a and b are
+// Records y = value(a, b) for each element. The gradients of `a` and `b` are
 // GradA()(g, a, b, y) and GradB()(g, a, b, y), where g is the gradient of y.
 template <typename GradA, typename GradB, typename T, typename Value>
 Var<T> SameShape(const char* name, Var<T> a, Var<T> b, Value value) {

@@ -17,8 +17,8 @@ ConstMatrix<T> Seen(const T* data, int64_t rows, int64_t cols,
   return transposed ? stored.Transposed() : stored;
 }
 
-// Assigns the product of a and b to d [rows, cols], or adds it to d, depending
-// on `mode`. If `transposed`, uses the transpose of the product.
+// Assigns the product of `a` and `b` to d [rows, cols], or adds it to d,
+// depending on `mode`. If `transposed`, uses the transpose of the product.
 template <typename T>
 void AddProduct(T* d, int64_t rows, int64_t cols, bool transposed,
                 ConstMatrix<T> a, ConstMatrix<T> b, GemmMode mode) {

@@ -10,8 +10,8 @@ namespace regard {
 
 namespace {
 
-// The number of chunks in a message. A message has 1 MiB and stays in the
-// cache.
+// The number of chunks in a message. The size of a message is 1 MiB, so it
+// stays in the cache.
 constexpr int64_t kPieceChunks = 64;
 
 // Returns at most kPieceChunks of `chunks`, after the first `done`.
