@@ -319,7 +319,7 @@ TEST(MultiHeadOutputsTest, ShapesFollowFromTheWidths) {
     return layer.store.info(*layer.store.FindByName(name)).shape;
   };
   EXPECT_EQ(shape("query.weight"), Shape({20, kWidth}));
-  // A pair of heads shares a key head.
+  // Each pair of heads shares a key head.
   EXPECT_EQ(shape("key.weight"), Shape({10, kWidth}));
   EXPECT_EQ(shape("value.weight"), Shape({3, kWidth}));
   EXPECT_EQ(shape("head_output.lambda.weight"), Shape({2, kWidth}));

@@ -71,7 +71,8 @@ TEST(PackedWeightsTest, ACopyIsMadeOnceUntilTheWeightsChange) {
   const float* const panels = owner.Pack(kWhole);
   const int64_t bytes = owner.packed.bytes();
   EXPECT_GE(bytes, PackedSize<float>(24, 40) * int64_t{sizeof(float)});
-  // If a second copy were made, it would contain the new value.
+  // A second copy would contain the new value. Pack() must return the first
+  // copy instead.
   owner.values[5] = -1;
   EXPECT_EQ(owner.Pack(kWhole), panels);
   EXPECT_FALSE(IsCopy(owner, kWhole, panels));

@@ -190,9 +190,9 @@ class Tape {
   // While recording is off, outputs need no gradient and nothing is recorded.
   bool recording() const { return recording_; }
   void set_recording(bool recording) { recording_ = recording; }
-  // Whether an output that needs a gradient was made since this was last set to
-  // false. Includes outputs that would need a gradient if recording were on.
-  // Used by Recompute().
+  // Whether an output that needs a gradient was made since this flag was last
+  // set to false. Includes outputs that would need a gradient if recording were
+  // on. Used by Recompute().
   bool wanted_grad() const { return wanted_grad_; }
   void set_wanted_grad(bool wanted) { wanted_grad_ = wanted; }
 

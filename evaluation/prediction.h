@@ -77,8 +77,9 @@ absl::Status CheckIsText(const PredictionRequest& request);
 absl::StatusOr<std::vector<absl::string_view>> TextOrPair(
     absl::string_view typed);
 
-// Returns an error if the request names an example that does not exist. `size`
-// is the number of test examples, or of dev examples if there is no test set.
+// Returns an error if the example that the request selects does not exist.
+// `size` is the number of test examples, or of dev examples if there is no test
+// set.
 inline absl::Status CheckExample(const PredictionRequest& request,
                                  size_t size) {
   if (request.example < static_cast<int64_t>(size)) return absl::OkStatus();

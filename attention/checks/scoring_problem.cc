@@ -155,7 +155,8 @@ TestArray GradientOf(Var<T> x) {
   return Copy(x.grad_data(), x.shape());
 }
 
-// Sets the gradient of x to a random projection.
+// Sets the gradient of x to fixed random numbers, the weights of a random
+// projection.
 template <typename T>
 void Project(Var<T> x, const std::string& purpose) {
   // All examples have the same projection, so that the size of the batch has no

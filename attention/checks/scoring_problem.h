@@ -61,12 +61,12 @@ struct ScoringProblem {
   int64_t window = 0;
   Positions positions;
 
-  // Random values for `widths`, without a mask.
+  // A problem with random values for `widths`, without a mask.
   static ScoringProblem Random(int64_t batch, int64_t queries, int64_t keys,
                                const ScoreWidths& widths);
 
-  // The problem restricted to examples, queries or keys `indices`, without mask
-  // and positions.
+  // The problem restricted to the examples, queries or keys with these indices,
+  // without mask and positions.
   ScoringProblem TakeExamples(absl::Span<const int64_t> indices) const;
   ScoringProblem TakeQueries(absl::Span<const int64_t> indices) const;
   ScoringProblem TakeKeys(absl::Span<const int64_t> indices) const;

@@ -1,5 +1,5 @@
-// Row statistics of softmax weights (nn/row_statistics.h), computed from blocks
-// of scores together with a running maximum and sum.
+// Row statistics of softmax weights (nn/row_statistics.h), computed block by
+// block, with a running maximum and sum.
 //
 // With the running maximum m of a row, its sums so far are
 //

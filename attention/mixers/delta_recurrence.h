@@ -9,8 +9,8 @@
 //
 //   u_t = b_t (v_t - (diag(exp(g_t)) S_{t-1})^T k_t).
 //
-// Hence o equals the outputs of DecayedRecurrence() with the values u. In a
-// chunk of 64 positions that begins with the state S, u solves
+// Therefore, o equals the outputs of DecayedRecurrence() with the values u. In
+// a chunk of 64 positions that begins with the state S, u solves
 //
 //   (I + diag(b) L) u = diag(b) (v - K S).
 //

@@ -1,5 +1,5 @@
 // Tests a FaultFinder: puts NaN and infinities into the values of a function,
-// one at a time, and checks that the finder names each of them.
+// one at a time, and checks that the finder reports each fault.
 #ifndef AUTODIFF_TESTING_FAULT_DRILL_H_
 #define AUTODIFF_TESTING_FAULT_DRILL_H_
 

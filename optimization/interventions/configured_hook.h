@@ -2,7 +2,7 @@
 // statistics (intervention.proto).
 //
 // The change of a value depends only on the seed, the step, the hook point and
-// the example. In evaluation, the place in the batch identifies the example.
+// the example. In evaluation, the index in the batch identifies the example.
 // The results are therefore bit-identical for any number of threads and after
 // resuming.
 #ifndef OPTIMIZATION_INTERVENTIONS_CONFIGURED_HOOK_H_

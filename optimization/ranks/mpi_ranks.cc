@@ -35,8 +35,8 @@ constexpr int kMaxMessages = 32;
 
 // The time of a short message on a fast network. After this time, a waiting
 // thread sleeps, so that other threads can use the core. MPI's own waits would
-// spin and slow down this rank's next shards if other programs use the cores. A
-// call of sched_yield() is not better.
+// spin and slow down this rank's next shards if other programs use the cores.
+// Calling sched_yield() instead of sleeping does not help.
 constexpr std::chrono::microseconds kSpin(100);
 constexpr std::chrono::microseconds kNap(20);
 // The time by which the kernel may lengthen a sleep. The kernel's default is

@@ -156,7 +156,8 @@ TEST(ScheduleTest, StateContinuesWhereItStopped) {
   EXPECT_EQ(second->LearningRate(1), 0.5);
 }
 
-// An infinite best value would make every later comparison false.
+// An infinite value must not become the best value, because every later
+// comparison would then be false.
 TEST(ScheduleTest, PlateauCountsWhatIsNotFiniteAsNoImprovement) {
   for (const double bad : {NAN, INFINITY, -INFINITY}) {
     const std::unique_ptr<Schedule> schedule =
