@@ -237,8 +237,9 @@ TEST(ForgetGateTest, AWarmStepAllocatesNothing) {
   }
 }
 
-// The sums are near -20,000, where adjacent floats differ by 0.002. Adding the
-// score to a sum first would lose the last digits of the score.
+// The sums are near -20,000, where adjacent floats differ by 0.002. The
+// difference of two sums must be computed before the score is added. Otherwise,
+// the last digits of the score would be lost.
 TEST(ForgetGateTest, FormsDifferencesBeforeItAddsThem) {
   Tape<float> tape;
   const Var<float> scores = tape.Constant({1, 1, 1, 2}, {0.1F, 0.2F});

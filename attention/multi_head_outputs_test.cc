@@ -326,7 +326,8 @@ TEST(MultiHeadOutputsTest, ShapesFollowFromTheWidths) {
   EXPECT_EQ(shape("output.weight"), Shape({kWidth, 6}));
 }
 
-// Without an initializer, gates have the initial weights of a linear layer.
+// Without an initializer, gates must have the initial weights of a linear
+// layer.
 TEST(MultiHeadOutputsTest, GatesHaveTheInitialWeightsOfTheLayer) {
   const AttentionRegistry scorers = BuiltIn();
   const MultiHead config =

@@ -395,7 +395,8 @@ TEST(MultiHeadTest, GradientsOfWeightsArriveOnRequest) {
       model.Run(x, x, x, {.want_weights = true, .want_gradients = true});
   model.tape.Backward(Sum(y.output));
   ASSERT_NE(y.weights.grad_data(), nullptr);
-  // All keys are equal, so the gradients of their weights are equal.
+  // All keys are equal, so the gradients of their weights must be equal, and
+  // must not be 0.
   EXPECT_NE(y.weights.grad_data()[0], 0);
   EXPECT_EQ(y.weights.grad_data()[0], y.weights.grad_data()[1]);
 }

@@ -258,8 +258,9 @@ TEST(NadarayaWatsonTest, TakesPointsOfSeveralColumns) {
               sum / 3, 1e-12);
 }
 
-// The 4,000 points are at 0 .. 3,999, with alternating values 0 and 1. All
-// scores at once would take 128 MB, and the mask 16 MB.
+// The 4,000 points are at 0 .. 3,999, with alternating values 0 and 1. The
+// evaluation must take less than 50 MiB. All scores would take 128 MB, and the
+// mask 16 MB.
 TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
   constexpr int64_t kPoints = 4000;
   AttentionRegistry scorers;

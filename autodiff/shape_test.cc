@@ -63,7 +63,7 @@ TEST(ShapeDeathTest, RefusesSizesThatOverflow) {
   EXPECT_DEATH(Shape({kLarge, kLarge}), "has too many elements");
   EXPECT_DEATH(Shape({kLarge, kLarge, kLarge, kLarge, 16}),
                "has too many elements");
-  // rows() would overflow, although size() is 0.
+  // The check must fail, because rows() would overflow, although size() is 0.
   EXPECT_DEATH(Shape({kLarge, kLarge, kLarge, 0}), "has too many elements");
   EXPECT_DEATH(Shape({kLarge, 1, kLarge / 4}).With(1, 4),
                "has too many elements");

@@ -227,7 +227,8 @@ TEST(TapeDeathTest, LeavesDoNotShareGradients) {
   EXPECT_DEATH(tape.Leaf(values, grads, {2}), expected);
   EXPECT_DEATH(tape.Leaf(values, grads + 2, {2}), expected);
   EXPECT_DEATH(tape.Leaf(values, grads + 1, {1}), expected);
-  // These leaves have no gradient or no elements, so they cannot overlap.
+  // These leaves have no gradient or no elements. They cannot overlap, so no
+  // check may fail.
   tape.Leaf(values, nullptr, {2});
   tape.Leaf(values, grads + 1, {0});
   tape.Reset();

@@ -142,7 +142,7 @@ TEST(ForwardTest, EveryStepStartsFromFreshGradients) {
     const ParameterStore<double>& store = model.parameters();
     EXPECT_EQ(store.Segment(gradients.values(), {1, &store})[0], -2);
   }
-  // In this pass, no gradient reaches the parameter.
+  // In this pass, no gradient reaches the parameter, so it must not be marked.
   forward.BeginStep();
   forward.Backward({}, {});
   EXPECT_FALSE(gradients.touched(1));

@@ -96,8 +96,9 @@ TEST(GaussianScoresTest, RowsHaveTheSquaredLengthOfTheirDifference) {
   EXPECT_THAT(scores.span(), ElementsAre(-(36 + 9) / 2.0, 0, -0.125));
 }
 
-// The rows have length 5,000 and are at distances of about 2. In float,
-// |x|^2 + |y|^2 - 2 x.y would have a rounding error of about 3.
+// The rows have length 5,000 and are at distances of about 2. The kernel must
+// subtract them, because |x|^2 + |y|^2 - 2 x.y would have a rounding error of
+// about 3 in float.
 TEST(GaussianScoresTest, NearRowsFarFromTheOriginKeepTheirDistance) {
   constexpr int64_t kWidth = 25;
   Tape<float> tape;

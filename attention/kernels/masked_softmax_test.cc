@@ -227,7 +227,7 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionAtRaggedSizes) {
 }
 
 // With several queries and narrow values, the context is computed by matrix
-// products. The sizes exceed packets and blocks.
+// products. The sizes are larger than packets and blocks.
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionWhereItMakesProducts) {
   static constexpr int32_t kLengths[] = {5, 0, 3};
   const auto softmax = [](auto in, const Mask& mask) {
@@ -283,7 +283,7 @@ TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
   for (const MaskCase& mask : Masks()) {
     Tape<float> tape;
     Var<float> scores = tape.Input(kShape, std::vector<float>(60, 0.5f));
-    // A masked score may have any value.
+    // Masked scores must have no effect, whatever their values are.
     const Var<float> visible = Indicator(tape, mask);
     for (int64_t i = 0; i < scores.size(); ++i) {
       if (visible.data()[i] == 0) scores.data()[i] = 1e30f;

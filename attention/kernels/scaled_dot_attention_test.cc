@@ -171,7 +171,7 @@ TEST(ScaledDotAttentionTest, AgreesWithScoresSoftmaxAndContext) {
   }
 }
 
-// A block has 128 queries and 256 keys.
+// The sizes exceed a block, which has 128 queries and 256 keys.
 TEST(ScaledDotAttentionTest, AgreesAcrossBlocks) {
   CheckAgainstReference(129, 257, 4, 3);
   CheckAgainstReference(257, 513, 2, 2);
@@ -184,7 +184,8 @@ Var<T> SideBySide(Var<T> x) {
       .Reshape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
-// 4 query heads share 2 key heads. Values that some masks hide are NaN.
+// 4 query heads share 2 key heads. Values that some masks hide are NaN. Both
+// layouts must give the same bits.
 TEST(ScaledDotAttentionTest, HeadsSideBySideHaveTheSameBits) {
   const auto bits = [](absl::Span<const float> x) {
     std::vector<uint32_t> bits;

@@ -198,7 +198,8 @@ TEST(SelectedScoresTest, UnselectedNaNReachesNothingByBlocks) {
   EXPECT_THAT(absl::MakeConstSpan(in[2].grad_data() + 602, 598), Each(0));
 }
 
-// A piece has 256 keys. No query reads the second piece.
+// A piece has 256 keys. No query reads the second piece, so no run may contain
+// it.
 TEST(SelectedScoresTest, RunsAreThePiecesThatSomeQueryReads) {
   Tape<float> tape;
   KeyRanges selected = KeyRanges::New(tape.arena(), 1, 2, 2, 2);

@@ -156,7 +156,8 @@ TEST(PublishedValuesTest, LengthsPerQueryUnderScaledDot) {
              Rows({0, 3.346682636206, 2.211340102729, 7.216274403992}), 1e-11);
 }
 
-// Without the tanh, the contexts would begin with 2.10 and 11.16.
+// The score must apply the tanh. Without it, the contexts would begin with 2.10
+// and 11.16.
 TEST(PublishedValuesTest, UnequalKeysUnderAdditive) {
   ScoringProblem problem =
       PublishedProblem(UnequalKeys(), {{2, 1, 1, 2}, {1, -1, 1, -1}});
@@ -188,8 +189,8 @@ TEST(PublishedValuesTest, SelfAttentionByDot) {
              1e-9);
 }
 
-// With a divisor of 3 instead of sqrt(3), the first context would be 1.796,
-// 5.979, 1.806.
+// The divisor must be sqrt(3). With a divisor of 3, the first context would be
+// 1.796, 5.979, 1.806.
 TEST(PublishedValuesTest, SelfAttentionByScaledDot) {
   Scorer scaled_dot("scaled_dot {}", kThree);
   ExpectNear(scaled_dot.Context(SelfAttentionExample()),
@@ -481,7 +482,7 @@ TEST(OptionsTest, EveryMemberOfTheOneofIsRegistered) {
   AttentionRegistry registry;
   RegisterBuiltInScores(registry);
   const auto* members = Attention::descriptor()->FindOneofByName("score");
-  // The member `outside` is not a plug-in.
+  // The member `outside` is not a plug-in, so it does not count.
   EXPECT_EQ(registry.plugins().size(),
             static_cast<size_t>(members->field_count() - 1));
 }

@@ -140,7 +140,7 @@ int64_t Dropped(const TransformerConfig& config, int64_t layer) {
   return dropped;
 }
 
-// The rate grows from 0 in the first layer to drop_path in the last.
+// The rate must grow from 0 in the first layer to drop_path in the last layer.
 TEST(ResidualTest, DropPathGrowsWithTheLayer) {
   const TransformerConfig config = Parse<TransformerConfig>(
       "width: 1 layers: 3 drop_path: 0.8 norm_order: PRE");

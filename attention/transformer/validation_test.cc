@@ -388,7 +388,7 @@ TEST(ValidateTransformerTest, AStateMixerReadsNoLaterPosition) {
 
 TEST(ValidateTransformerTest, AForgetGateRequiresCausalSelfAttention) {
   constexpr char kForgets[] = "attention { attention { forget {} } }";
-  // Cross-attention does not inherit the forgetting gate.
+  // Cross-attention must not inherit the forgetting gate.
   EXPECT_THAT(ProblemsOf(kForgets), IsEmpty());
   EXPECT_THAT(ProblemsOf("cross_attention { attention { forget {} } }"),
               ElementsAre(AllOf(

@@ -111,7 +111,7 @@ TEST(LeafCopyTest, WithoutAGradientItTakesMoreProductsButOfAllSteps) {
     EXPECT_EQ(PanelsOf(WeightPart<float>(weight.Leaf(tape, false))) != nullptr,
               product == 8);
   }
-  // A product for several steps of a sequence counts as several products.
+  // A product for several steps of a sequence must count as several products.
   OwnWeight recurrent({5, 3});
   EXPECT_NE(PanelsOf(WeightPart<float>(recurrent.Leaf(tape, false)), 1, 8),
             nullptr);

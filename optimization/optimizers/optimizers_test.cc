@@ -189,7 +189,8 @@ TEST(OptimizerTest, ClippingBoundsTheNorm) {
   EXPECT_DOUBLE_EQ(OneNumber("sgd { weight_decay: 1 }").Update(8, 0.25), 0.7);
 }
 
-// Training runs in float and flushes denormal numbers.
+// The smallest epsilon must also work in training, which runs in float and
+// flushes denormal numbers.
 TEST(OptimizerTest, TheSmallestEpsilonKeepsAZeroGradientAtZero) {
   const ScopedFlushDenormals flush;
   for (const char* config : {"adam { epsilon: 1e-30 }",
@@ -270,7 +271,8 @@ TEST(OptimizerTest, BitsDoNotDependOnThreads) {
   }
 }
 
-// Several optimizers update the chunks, as on several ranks.
+// If several optimizers update the chunks, as on several ranks, the result must
+// have the same bits.
 TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
   for (const char* config : {"adamw {}", "adam {}", "sgd { momentum: 0.9 }"}) {
     ManyNumbers all(config);
