@@ -242,7 +242,7 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
                                           Var<T> values,
                                           const LayerBias<T>& bias,
                                           const RowReader& rows) const {
-  // Parts do not visit hook points, because the whole call does.
+  // A part does not visit hook points, because the whole call visits them.
   const bool part = in.mask.is_part();
   const auto weights_site = [&](Var<T> weights) {
     rows.Read(weights, in.mask);

@@ -54,9 +54,9 @@ struct MultiHeadWidths {
   const SlotScope* slots = nullptr;
 };
 
-// The keys and values of a source, prepared once for all queries. Parts that
-// are prepared one after another and joined along axis -2, the axis of keys,
-// equal the source prepared at once.
+// The keys and values of a source, prepared once for all queries. A source may
+// be prepared in successive parts. Joined along axis -2, the axis of keys, the
+// parts equal the source prepared at once.
 template <typename T>
 struct PreparedSource {
   // The keys as the score prepares them, [batch, key heads, keys, width]. If

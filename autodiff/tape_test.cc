@@ -227,8 +227,7 @@ TEST(TapeDeathTest, LeavesDoNotShareGradients) {
   EXPECT_DEATH(tape.Leaf(values, grads, {2}), expected);
   EXPECT_DEATH(tape.Leaf(values, grads + 2, {2}), expected);
   EXPECT_DEATH(tape.Leaf(values, grads + 1, {1}), expected);
-  // These leaves have no gradient or no elements. They cannot overlap, so no
-  // check may fail.
+  // Leaves without a gradient or elements cannot overlap.
   tape.Leaf(values, nullptr, {2});
   tape.Leaf(values, grads + 1, {0});
   tape.Reset();

@@ -99,7 +99,7 @@ struct AttentionProblem {
   }
 };
 
-// A block of queries of one head of one example.
+// A block of queries in one head of one example.
 struct QueryBlock {
   int64_t example = 0;
   int64_t head = 0;
