@@ -3,7 +3,7 @@
 //
 // Masked keys and scores of -inf have weights of exactly 0, with gradients of
 // 0. A row without a visible key has zero weights and gradients. Masked scores
-// and gradients are not read: they may be NaN.
+// and gradients are ignored and may be NaN.
 #ifndef ATTENTION_KERNELS_MASKED_NORMALIZE_H_
 #define ATTENTION_KERNELS_MASKED_NORMALIZE_H_
 

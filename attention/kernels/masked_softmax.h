@@ -6,8 +6,8 @@
 //
 // where g is the value head of head h. Masked weights are exactly 0. A score of
 // -inf counts as masked. A row without a visible key has zero weights, zero
-// context and zero gradients. Masked scores and values are not read: they may
-// be NaN.
+// context and zero gradients. Masked scores and values are ignored and may be
+// NaN.
 #ifndef ATTENTION_KERNELS_MASKED_SOFTMAX_H_
 #define ATTENTION_KERNELS_MASKED_SOFTMAX_H_
 

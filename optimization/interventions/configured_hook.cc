@@ -92,8 +92,8 @@ StatisticSum OfRow(SiteStatistic::Statistic statistic,
           1};
 }
 
-// Returns the statistic of row `i`. The row count is 0 if the row is masked,
-// except for MAX.
+// Returns the statistic of row `i`. A masked row does not count, except for
+// MAX.
 StatisticSum OfRow(const SiteStatistic& wanted, const RowStatistics& rows,
                    int64_t i) {
   const SiteStatistic::Statistic statistic = wanted.statistic();
