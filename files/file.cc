@@ -76,7 +76,8 @@ bool IsMachineFailure(const absl::Status& status) {
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kUnknown:  // EIO, and every errno without a code
+    // EIO, and each errno without a code of its own
+    case absl::StatusCode::kUnknown:
       return true;
     default:
       return false;
@@ -90,7 +91,7 @@ Descriptor::Descriptor(const std::string& path, int flags,
 
 absl::StatusOr<FileReader> FileReader::Open(const std::string& path,
                                             FileOperations& files) {
-  // O_NONBLOCK prevents waiting for the writer of a pipe.
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
   FileReader reader(path, Descriptor(path, O_RDONLY | O_NONBLOCK, files));
   struct stat info;
   if (reader.descriptor_.number() < 0 ||
@@ -147,7 +148,7 @@ std::string ErrorInText(absl::string_view path, absl::string_view text,
                         int64_t first_line) {
   const absl::string_view before = text.substr(0, offset);
   const auto line = first_line + std::count(before.begin(), before.end(), '\n');
-  // If no newline precedes the byte, the line begins at 0.
+  // If there is no earlier newline, rfind() returns npos, and npos + 1 is 0.
   const size_t line_begin = before.rfind('\n') + 1;
   return absl::StrCat(path, ":", line, ":", before.size() - line_begin + 1,
                       ": error: ", problem);
@@ -163,7 +164,7 @@ absl::Status WithErrorPrefix(const absl::Status& status) {
 absl::Status WriteFileAtomically(
     const std::string& path, FileOperations& files,
     absl::FunctionRef<absl::Status(FileWriter&)> write) {
-  // Rejects devices and pipes, which a file would replace.
+  // Rejects devices and pipes, because the rename would replace them by a file.
   struct stat there;
   if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -180,7 +181,7 @@ absl::Status WriteFileAtomically(
   }();
   if (!written.ok()) {
     files.Remove(sibling);
-    // The message must not name the sibling, which the user does not know.
+    // Replaces the name of the temporary file by the path that the user knows.
     return absl::Status(written.code(), absl::StrReplaceAll(written.message(),
                                                             {{sibling, path}}));
   }

@@ -81,7 +81,7 @@ void ReplaceSystemFilesForTest(FileOperations& files);
 
 // Returns the status of a call that failed with `error` (an errno): "PATH:
 // cannot DO: REASON". The code is NotFound or FailedPrecondition for a wrong
-// path. For all other errors, IsMachineFailure() is true for the code.
+// path. IsMachineFailure() is true for all other errors.
 absl::Status FileError(const std::string& path, absl::string_view action,
                        int error);
 
@@ -224,8 +224,8 @@ absl::Status WriteFileAtomically(
     absl::FunctionRef<absl::Status(FileWriter&)> write);
 
 // Makes `path` a symbolic link to `target`, and replaces a file or link at
-// `path`. If `path` existed before, it exists at any moment. After an error,
-// nothing has changed.
+// `path`. If `path` existed before the call, it exists at every moment of the
+// call. After an error, nothing has changed.
 absl::Status ReplaceLink(const std::string& path, const std::string& target,
                          FileOperations& files);
 
@@ -255,8 +255,9 @@ absl::StatusOr<PathKind> KindOfPath(const std::string& path,
 // Whether `path` is a directory. False for a link to a directory.
 bool IsDirectory(const std::string& path);
 
-// Whether anything has this name, including a dangling link. Also true if an
-// error prevents the check: opening the path then reports the error.
+// Whether a file, directory or link exists at `path`. A dangling link counts,
+// too. Also true if an error prevents the check: opening the path then reports
+// the error.
 bool PathExists(const std::string& path);
 
 // Resolves a path that the user gave. A relative path is relative to the

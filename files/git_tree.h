@@ -11,7 +11,7 @@ struct GitTree {
   bool changed = false;     // whether files differ from the commit
 };
 
-// Reads the tree at `path`, and does not change it.
+// Reads the working tree at `path` without changing it.
 GitTree ReadGitTree(const std::string& path);
 
 }  // namespace regard

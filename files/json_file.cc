@@ -139,7 +139,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   Json root_;
   size_t values_ = 0;
   Json* added_ = nullptr;    // the last value
-  std::vector<Json*> open_;  // a child does not move while it is open
+  std::vector<Json*> open_;  // open objects and arrays, which do not move
   std::string key_;          // the last key
   size_t value_offset_ = 0;  // offset of the last key's value
   size_t error_offset_ = 0;

@@ -112,8 +112,8 @@ float FromBf16(uint16_t bits) {
   return std::bit_cast<float>(uint32_t{bits} << 16);
 }
 
-// Converts numbers of two bytes in the second half of `values`, in place. The
-// i-th number is read before any result overwrites it.
+// Converts the two-byte numbers in the second half of `values` to floats, in
+// place. The i-th number is read before any result overwrites it.
 void Widen(float (*convert)(uint16_t), absl::Span<float> values) {
   const auto* const halves =
       reinterpret_cast<const char*>(values.data()) + 2 * values.size();

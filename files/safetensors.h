@@ -1,7 +1,7 @@
 // Reads and writes tensors in the safetensors format, which PyTorch and other
-// libraries can open. Float values are written in the order of the reference
-// writer. The reader makes all checks of the reference reader and some
-// additional checks. See docs/checkpoints.md.
+// libraries can open. The writer stores tensors in the same order as the
+// reference writer. The reader makes all checks of the reference reader and
+// some additional checks. See docs/checkpoints.md.
 //
 // The message of a format error begins with the reference's name of the error:
 // HeaderTooSmall, HeaderTooLarge, InvalidHeaderLength, InvalidHeader,

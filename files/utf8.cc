@@ -34,7 +34,8 @@ bool IsCaseIgnorable(const Character& c) {
          p == 0xFE55 || p == 0xFF07 || p == 0xFF0E || p == 0xFF1A;
 }
 
-// Whether the sigma at `position` follows a letter and no letter follows it.
+// Whether the sigma at `position` ends a word: a cased letter precedes it and
+// none follows it. Case-ignorable characters do not count.
 bool EndsWord(const std::vector<Character>& characters, size_t position) {
   size_t before = position;
   while (before > 0 && IsCaseIgnorable(characters[before - 1])) --before;
@@ -55,8 +56,8 @@ size_t LengthOfCharacter(char first) {
 }
 
 // Whether text[i] can continue the character that begins at text[0]. Excludes
-// forms that are too long, surrogates, and code points above U+10FFFF (Unicode,
-// table 3-7).
+// overlong forms, surrogates, and code points above U+10FFFF (Unicode, table
+// 3-7).
 bool GoesOn(absl::string_view text, size_t i) {
   const auto first = static_cast<unsigned char>(text[0]);
   const auto byte = static_cast<unsigned char>(text[i]);
@@ -124,7 +125,8 @@ std::optional<int64_t> FindInvalidUtf8(absl::string_view text) {
   size_t offset = 0;
   while (offset < text.size()) {
     const Character character = FirstCharacter(text.substr(offset));
-    // A valid U+FFFD takes three bytes.
+    // An invalid byte gives U+FFFD with one byte. A valid U+FFFD has three
+    // bytes.
     if (character.code_point == U'\uFFFD' && character.bytes.size() == 1) {
       return static_cast<int64_t>(offset);
     }

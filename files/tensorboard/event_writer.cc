@@ -34,9 +34,10 @@ std::string HostName() {
   return host;
 }
 
-// Returns `now`, or a later time if that is needed to follow all files in
-// `names`. Readers sort files by name, which begins with seconds. Two runs
-// within a second, or a clock that is set back, must not change the order.
+// Returns `now`, or the first later second for which a new file sorts after all
+// files in `names`. Readers sort files by name, and names contain the second.
+// Two runs within a second, or a clock that is set back, must not change the
+// order.
 int64_t SecondsAfter(const std::vector<std::string>& names, int64_t now) {
   for (absl::string_view name : names) {
     int64_t seconds;

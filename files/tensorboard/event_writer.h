@@ -24,7 +24,7 @@ namespace regard::tensorboard {
 // CRC-32C (Castagnoli, RFC 3720).
 uint32_t Crc32c(absl::string_view bytes);
 
-// The checksum as stored in the format: rotated by 15 bits, plus a constant.
+// CRC-32C as the format stores it: rotated by 15 bits, plus a constant.
 uint32_t MaskedCrc32c(absl::string_view bytes);
 
 // Returns the length (64 bits little-endian) and the payload, each followed by
@@ -44,8 +44,9 @@ struct EventWriterOptions {
 // Writes events to one file. Move-only.
 class EventWriter {
  public:
-  // Creates a file. Its name sorts after the files in the folder, because
-  // readers read nothing after a torn record of an earlier file.
+  // Creates a file whose name sorts after all files in the folder. Never
+  // appends to an earlier file, because readers ignore everything after an
+  // incomplete record.
   static absl::StatusOr<EventWriter> Create(const EventWriterOptions& options,
                                             FileOperations& files);
 

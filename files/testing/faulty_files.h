@@ -20,7 +20,7 @@ enum class FileFault {
   kDiskFull,     // ENOSPC, for operations that may need space
   kInterrupted,  // EINTR, for operations that signals may interrupt
   kShort,        // a read or write of several bytes handles only half
-  // EIO for this and all later operations, as if the disk was removed
+  // EIO for this and all later operations, as if the disk were removed
   kGone,
   kKilled,  // SIGKILL instead of the operation
 };
@@ -52,7 +52,7 @@ class FaultyFiles : public FileOperations {
   int Remove(const std::string& path) override;
 
  private:
-  // The errors, other than EIO, that an operation can have.
+  // The errors besides EIO that an operation can return.
   struct Traits {
     bool needs_room = false;
     bool interruptible = false;

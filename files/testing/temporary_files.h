@@ -47,7 +47,7 @@ class TemporaryFiles : public ::testing::Test {
   std::string directory_;
 };
 
-// Makes this thread obey the permissions of files, even as root.
+// While it exists, this thread obeys the permissions of files, even as root.
 class WithoutFileCapabilities {
  public:
   WithoutFileCapabilities() {
