@@ -53,7 +53,7 @@ def is_printed(wanted, printed, tolerance):
         if line == "...":
             pattern += r"(?:.*\n)*?"
             continue
-        # The odd parts are the separators.
+        # Parts with an odd index are the separators.
         for i, part in enumerate(re.split(r"(\.\.\.|\d+\.\d+)", line)):
             if part == "...":
                 pattern += ".*"

@@ -6,8 +6,8 @@ load(
     "system_pkg_config",
 )
 
-# Targets of Abseil, with the pkg-config modules that contain their link lines.
-# A header-only target has none.
+# Targets of Abseil, with the pkg-config modules that provide their linker
+# flags. A header-only target has no modules.
 _ABSEIL = {
     "absl/algorithm:container": [],
     "absl/base:base": ["absl_base"],

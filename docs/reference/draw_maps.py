@@ -18,7 +18,8 @@ import sys
 _HERE = os.path.dirname(os.path.realpath(__file__))
 _ROOT = os.path.dirname(os.path.dirname(_HERE))
 
-# Translation: one attention, from each French word to the English words.
+# A translation model with one attention layer, from French words to English
+# words.
 _SENTENCE = "paul is not watching this owl ."
 _TRANSLATION = "paul ne regarde pas ce hibou ."
 _TRANSLATION_TRAINING = [

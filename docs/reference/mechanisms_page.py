@@ -6,8 +6,9 @@ import subprocess
 
 import markdown
 
-# The sections of `regard scores --json`: the key, the title, the messages that
-# have its members as fields, where a config has them, and the picture.
+# The sections of `regard scores --json`: key, title, messages whose fields are
+# the members of the section, the way to select a member in a config, and
+# picture.
 _SECTIONS = (
     ("scores", "Scores", ["Attention"], "attention { NAME { } }",
      "maps_scores"),

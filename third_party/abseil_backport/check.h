@@ -1,6 +1,6 @@
-// Checks of contracts inside the program. A failed check prints its place, the
-// condition and both values, and aborts. Replaces absl/log/check.h. The names
-// have the project's prefix, so they cannot clash with Abseil's names.
+// Checks of contracts inside the program. A failed check prints its location,
+// the condition and both values, and aborts. Replaces absl/log/check.h. The
+// names have the project's prefix, so they cannot clash with Abseil's names.
 //
 //   REGARD_CHECK(ready) << "call Reset() first";
 //   REGARD_CHECK_EQ(query.cols(), key.cols()) << "dot score";

@@ -23,7 +23,8 @@ TEST(CheckTest, PassesSilentlyAndEvaluatesOnce) {
   EXPECT_EQ(calls, 2);
 }
 
-// An edited comment moves lines. It must not change optimized code.
+// Only debug builds must print the line number, because an edited comment moves
+// lines and must not change optimized code.
 TEST(CheckDeathTest, PrintsPlaceConditionAndMessage) {
 #ifdef NDEBUG
   const char* const place = "check_test.cc: ";

@@ -16,7 +16,7 @@ for argument in "$@"; do
     -*) ;;
     *.proto)
       generated="${folder}/${argument%.proto}.pb"
-      # Some arguments are lists of imports, which have no header here.
+      # An argument may also be a list of imports, which has no header here.
       if [[ -n "${folder}" ]] && grep -qsxF "${options}" "${generated}.h"; then
         sed -i "\|^${options}\$|d" "${generated}.h"
         sed -i "1i ${options}" "${generated}.cc"

@@ -46,7 +46,8 @@ def _write_version(ctx, otherwise):
         )),
     ))
 
-# The build file of a missing library that few targets need. Building it fails.
+# The build file for a missing library that few targets need. Building the
+# library fails.
 _ABSENT = """
 genrule(
     name = "absent",

@@ -10,12 +10,12 @@ base="${PWD}/$4"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
-# Replaces the path of the example's base config.
+# Copies the config and sets its `base` to the copy of the base config.
 cp "${base}" base.textproto
 sed 's|^base:.*|base: "base.textproto"|' "${config}" >example.textproto
 output='model.transformer.attention.head_output.outside.[lab.my_output]'
 
-# Trains 20 optimizer steps into the run folder $1. The other arguments are
+# Trains for 20 optimizer steps. $1 is the run folder. The other arguments are
 # flags.
 train_for_a_moment() {
   "${train}" --config=example.textproto --run="$1" \
@@ -27,7 +27,7 @@ grep -q lab.my_output run/resolved.textproto
 "${train}" --resume --run=run
 "${evaluate}" --run=run
 
-# With a factor of 1, training must give another model.
+# Training with a factor of 1 must give a different model.
 train_for_a_moment one --set "${output}.initial=1"
 digests="$(grep -ho '"weights_digest":"[0-9a-f]*"' run/status.json one/status.json)"
 [[ "$(sort -u <<<"${digests}" | wc -l)" == 2 ]]

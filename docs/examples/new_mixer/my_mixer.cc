@@ -95,8 +95,9 @@ class MyMixer : public StateMixer<T> {
                    {0, 2, 1, 3});
   }
 
-  // Returns the means at these positions, from their sums and totals and from
-  // the state. Updates the state to the last position.
+  // Returns the means at these positions from their sums and totals. If there
+  // is a state, adds its sums of earlier positions, and updates it to the last
+  // position.
   Var<T> Mean(Var<T> sums, Var<T> totals, LayerState<T>* state) const {
     if (state != nullptr) {
       if (state->Row(sum_).has_value()) {

@@ -10,12 +10,12 @@ base="${PWD}/$4"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
-# Replaces the path of the example's base config.
+# Copies the config and sets its `base` to the copy of the base config.
 cp "${base}" base.textproto
 sed 's|^base:.*|base: "base.textproto"|' "${config}" >example.textproto
 mixer='model.language_model.transformer.mixer.outside.[lab.my_mixer]'
 
-# Trains 20 optimizer steps into the run folder $1. The other arguments are
+# Trains for 20 optimizer steps. $1 is the run folder. The other arguments are
 # flags.
 train_for_a_moment() {
   "${train}" --config=example.textproto --run="$1" \
@@ -29,8 +29,8 @@ train_for_a_moment two --threads=2
 digests="$(grep -ho '"weights_digest":"[0-9a-f]*"' run/status.json two/status.json)"
 [[ "$(sort -u <<<"${digests}" | wc -l)" == 1 ]]
 
-# Another value of the option must give another model. A value outside of its
-# range must be an error.
+# A different value of the option must give a different model. A value outside
+# of its range must be an error.
 train_for_a_moment plain --set "${mixer}.smallest=1"
 ! cmp run/status.json plain/status.json
 for wrong in 'smallest=2 smallest: must be in \[1e-06, 1\], got 2' \

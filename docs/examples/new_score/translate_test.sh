@@ -22,7 +22,7 @@ translate_by() {
   [[ -s "$1/inspect.html" ]]
 }
 
-# Replaces the path of the example's base config.
+# Copies the config and sets its `base` to the copy of the base config.
 cp "${base}" base.textproto
 sed 's|^base:.*|base: "base.textproto"|' "${config}" >example.textproto
 "${train}" --config=example.textproto --run=example \
