@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(TrainedRun& record,
   if (info.keep != nullptr) status = info.keep(context, *source, kept, data);
   if (absl::IsNotFound(status) && !has_data) {
     absl::StatusOr<std::any> loaded = LoadData(record, *source, kept.read);
-    // Prefers the message about what the run folder lacks.
+    // Prefers the error that states which part the run folder lacks.
     if (!loaded.ok()) {
       return status.message().empty() ? loaded.status() : status;
     }
@@ -172,8 +172,8 @@ absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
   if (pass.examples.empty()) {
     return absl::InvalidArgumentError("a pass requires at least one example");
   }
-  // Restores the examples that the model had before the first epoch, from which
-  // batches are planned.
+  // Restores the model's examples from before the first epoch, because batches
+  // are planned from these examples.
   model.BeginEpoch(std::nullopt);
   const absl::Span<const LossTerm> terms = model.loss_terms();
   std::vector<double> denominators(terms.size());

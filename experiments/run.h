@@ -105,8 +105,8 @@ class Run {
   // Returns the losses of training examples, computed as one shard. They equal
   // the trainer's losses of an optimizer step with one shard. `hook` observes
   // the pass, and may be null. If `gradients` is not null, it must belong to
-  // the model's parameters, and a backward pass follows. `gradients` is
-  // required for gradients at hook points. Requires RunOptions::data.
+  // the model's parameters, and a backward pass follows. A hook that requests
+  // gradients requires `gradients`. Requires RunOptions::data.
   absl::StatusOr<PassLosses> Forward(
       const TrainingPass& pass, Hook<float>* hook = nullptr,
       GradientSlab<float>* gradients = nullptr) const;

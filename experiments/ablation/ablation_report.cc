@@ -127,8 +127,8 @@ Table MissingTable(const Grid& grid) {
   return table;
 }
 
-// Returns a table with one row for each value whose label differs from its only
-// override.
+// Returns a table with one row for each value whose label does not show its
+// override. Such a value has several overrides, or none, or a label of its own.
 Table LabelsTable(const Grid& grid) {
   Table table = {{"axis", "label", "sets"}};
   for (const Axis& axis : grid.axes) {

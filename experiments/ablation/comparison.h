@@ -27,7 +27,7 @@ struct ComparisonOverExamples {
 struct Comparison {
   std::string metric = {};
   size_t axis = 0;
-  size_t value = 0;  // compared with the baseline of the axis
+  size_t value = 0;  // index of the value that is compared
   // Each difference is the metric at this value minus the metric at the
   // baseline, for one seed. It is the mean over the pairs of runs that agree on
   // all other axes. Runs with the same seed share their data and random

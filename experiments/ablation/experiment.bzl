@@ -207,7 +207,8 @@ _experiment = rule(
         "binary": attr.label(
             mandatory = True,
             executable = True,
-            # Tests use this build of the trainer, too.
+            # The configuration of tests, so that they share this build of the
+            # trainer.
             cfg = "target",
         ),
         "cell": attr.label(mandatory = True, executable = True, cfg = "target"),

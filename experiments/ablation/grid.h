@@ -30,7 +30,7 @@ struct Axis {
   // The path of the field, or another name if the axis is not a single field.
   std::string name = {};
   std::vector<AxisValue> values = {};
-  size_t baseline = 0;  // index of the value with which the others are compared
+  size_t baseline = 0;  // index of the value that all others are compared with
 };
 
 struct GridRun {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The digest of the computing code must not change with a comment, but must
-# change with the code.
+# Editing a comment must not change the digest of the computing code. Editing
+# the code must change it.
 
 source experiments/testing.sh
 

@@ -13,7 +13,8 @@ fail() {
   failures=$((failures + 1))
 }
 
-# expect_equal WHAT GOLDEN FILE
+# expect_equal WHAT GOLDEN FILE checks that FILE equals the golden file. In
+# update mode, it replaces the golden file.
 expect_equal() {
   if [[ -n "${update}" ]]; then
     install -m 644 "$(readlink -f "$3")" "${update}/$2"
@@ -22,7 +23,7 @@ expect_equal() {
   fi
 }
 
-# expect_text WHAT PATTERN TEXT. PATTERN is a glob.
+# expect_text WHAT PATTERN TEXT checks that TEXT matches the glob PATTERN.
 expect_text() {
   # shellcheck disable=SC2053  # The right side is meant as a pattern.
   if [[ "$3" != $2 ]]; then
@@ -59,7 +60,7 @@ scratch="$(mktemp -d "${TEST_TMPDIR:-/tmp}/XXXXXX")"
 trap 'rm -rf "${scratch}"' EXIT
 tools=experiments/ablation
 
-# A trainer that exits with the given code and writes few files.
+# A fake trainer that writes few files. The argument code=N sets its exit code.
 trainer="${scratch}/trainer"
 cat >"${trainer}" <<'END'
 #!/bin/bash

@@ -65,7 +65,8 @@ if [[ "${code}" != 0 ]]; then
   tail -n 1 "${scratch}/log" >"${outputs}/failure.txt"
 fi
 
-# copy_last_checkpoint RUN COPY
+# copy_last_checkpoint RUN COPY copies the last checkpoint of the run folder RUN
+# to the folder COPY.
 copy_last_checkpoint() {
   mkdir -p "$2/checkpoints"
   last="$(find "$1/checkpoints" -maxdepth 1 -name 'step-*' 2>/dev/null |

@@ -123,8 +123,8 @@ std::vector<std::string> RunsWithoutPartner(const Grid& grid) {
   return labels;
 }
 
-// Returns a table with one row for each run and one column for each metric of
-// examples.
+// Returns a table with one row for each run and one column for each metric that
+// has values per example.
 Table IntervalsTable(const Grid& grid) {
   // Uses the same seed for all runs, so that runs with equal examples are
   // resampled equally.

@@ -178,7 +178,8 @@ GridRun With(GridRun run, RunState state) {
   return run;
 }
 
-// Metrics of an unfinished run are not results, so the run must not be tested.
+// Metrics of an unfinished run are not results, so significance tests must not
+// include the run.
 TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
   std::vector<GridRun> runs;
   for (int seed = 0; seed < 6; ++seed) {

@@ -29,8 +29,8 @@ namespace {
 
 constexpr size_t kMaxMetrics = 2;  // per run, if the user names no metric
 
-// Returns the fields in which a run differs from the typical run, without
-// annotations.
+// Returns the fields in which a run differs from the typical run. Ignores
+// annotations, such as `note`.
 std::vector<FieldDifference> Differences(const GridRun& typical,
                                          const GridRun& run) {
   std::vector<FieldDifference> differences =
@@ -149,9 +149,9 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
     REGARD_ASSIGN_OR_RETURN(const PathKind kind,
                             KindOfPath(JoinPath(folder, child), files));
     if (kind == PathKind::kDirectory) folders.push_back(JoinPath(name, child));
-    // Follows a link only if it points directly to a run, because a link may
-    // lead back or to a large tree. Skips the link to the latest run, because
-    // the list contains this run anyway.
+    // Follows a link only if it points directly to a run. Other links may lead
+    // to a parent folder or to a large tree. Skips the link to the latest run,
+    // because the list contains this run anyway.
     if (kind == PathKind::kLink && child != kLatestRun &&
         PathExists(JoinPath(folder, child) + "/resolved.textproto")) {
       links.push_back(JoinPath(name, child));

@@ -201,7 +201,8 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
         IsOk());
   }
   ASSERT_THAT(WriteStatus(JoinPath(folder, "b"), {.step = 3}), IsOk());
-  // The file must be ignored, because the list does not read examples.
+  // The malformed file must have no effect, because the list does not read
+  // examples.
   ASSERT_THAT(
       WriteFileAtomically(JoinPath(folder, "b/examples.jsonl"), "no JSON\n"),
       IsOk());
@@ -231,8 +232,8 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
                        HasSubstr("contains no run")));
 }
 
-// Returns an error when a folder with one name is listed. Permissions would not
-// stop root.
+// Opening a folder with the name "private" fails. Permissions would not
+// suffice, because they do not restrict root.
 class PrivateFolders : public FileOperations {
  public:
   int Open(const std::string& path, int flags) override {

@@ -54,7 +54,8 @@ std::vector<size_t> Thinned(const Series& series) {
   for (size_t stretch = 0; stretch < kStretches; ++stretch) {
     const size_t begin = stretch * size / kStretches;
     const size_t end = (stretch + 1) * size / kStretches;
-    // Indices of points, or `end` if the segment has none.
+    // Indices of the smallest value, the largest value and the first gap. `end`
+    // if the segment has none.
     size_t smallest = end;
     size_t largest = end;
     size_t gap = end;

@@ -33,8 +33,8 @@ std::string HeatMapFigure(const LabelledMatrix& map,
                           nlohmann::ordered_json& figures);
 
 // Returns a <figure> element with an embedded image. Each cell is tinted in
-// proportion to its weight, and shows the weight under the pointer. Gold blocks
-// are outlined. CHECK-fails if the sizes do not match.
+// proportion to its weight, and shows the weight when the pointer is on it.
+// Gold blocks are outlined. CHECK-fails if the sizes do not match.
 std::string PictureFigure(const Picture& picture);
 
 // Returns the content of the <svg> element of a picture. The unit is a pixel of

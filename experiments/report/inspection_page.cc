@@ -23,7 +23,8 @@ namespace regard {
 
 namespace {
 
-// Returns the entropy and the means of a head, in the order of HeadsTable().
+// Returns the mean entropy and the mean weights of a head, in the order of
+// HeadsTable().
 std::array<double, 6> MeansOf(absl::Span<const float> head, size_t queries,
                               size_t keys) {
   const double share = 1 / static_cast<double>(queries);
@@ -152,7 +153,8 @@ Picture PictureOf(const Inspection<float>& inspection, const Rollout& rollout) {
   return picture;
 }
 
-// Combines rows with the same labels into one matrix.
+// Combines consecutive hook points with equal labels into one matrix, with a
+// row for each hook point.
 std::vector<LabelledMatrix> MatricesOf(const PatchedOutput& patched) {
   std::vector<LabelledMatrix> matrices;
   for (const PatchedSite& of : patched.sites) {

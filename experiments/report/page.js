@@ -186,8 +186,8 @@
     parent.append(element);
   }
 
-  // Returns a function that maps values up to `largest`, and negative values,
-  // to colours.
+  // Returns a function that maps a value to a colour. Values from 0 to
+  // `largest` have one colour scale, and negative values have another.
   function colorScale(largest) {
     const ramps = ['--stops', '--negative-stops'].map(function (name) {
       return color(name).split(',').map(function (stop) {

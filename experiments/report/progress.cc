@@ -21,9 +21,9 @@ constexpr absl::Duration kRedrawInterval = absl::Milliseconds(100);
 // The weight of each loss in the average, relative to the weight of the next
 // loss.
 constexpr double kLossDecay = 0.98;
-// The minimum time between measurements of rates, and the time constant of
-// their exponential average.
+// The minimum time between measurements of rates.
 constexpr absl::Duration kRateInterval = absl::Milliseconds(500);
+// The time constant of the exponential average of rates.
 constexpr absl::Duration kRateMemory = absl::Seconds(3);
 
 constexpr absl::string_view kToLineStart = "\r";

@@ -191,7 +191,7 @@ void AppendMetrics(const std::vector<ShownMetric>& metrics, int width,
   }
   const std::vector<std::string> starts = absl::StrSplit(
       TableText(table, std::numeric_limits<int>::max(), "  "), '\n');
-  // All values have the same width, because they are right-aligned.
+  // All elements of `starts` have the same width, because values are padded.
   const int indent = DisplayWidth(starts[0]) + 2;
   const int rest = std::max(width - indent, kNarrowestText);
   for (size_t i = 0; i < metrics.size(); ++i) {

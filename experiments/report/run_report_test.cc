@@ -179,7 +179,7 @@ TEST(RunReportHtmlTest, DrawsAMetricByLengthBesideTheBaseline) {
   EXPECT_THAT(page, HasSubstr("Worst and best by test/accuracy"));
   EXPECT_THAT(page, HasSubstr("<td>&lt;b&gt;one</td><td>eins</td>"));
   EXPECT_EQ(page, RunReportHtml(report));
-  // A baseline with other examples must not be compared.
+  // A baseline with different examples must not be compared.
   report.baseline_sets[0].examples[0].input = "else";
   EXPECT_THAT(RunReportHtml(report), Not(HasSubstr("without attention")));
 }

@@ -161,8 +161,8 @@ struct Showcase {
   std::vector<Section> sections = {};  // sections of the page
   // Predictions that a section of the page explains.
   std::vector<Inspection<float>> inspections = {};
-  // Weights of each sample. They are also written to attention.json and
-  // TensorBoard.
+  // Attention weights for each sample. They are also written to attention.json
+  // and TensorBoard.
   std::vector<LabelledMatrix> heat_maps = {};
   // Whether the page shows the heat maps. False if a section contains them.
   bool heat_maps_on_page = true;

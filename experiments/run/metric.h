@@ -20,9 +20,9 @@ std::string RunDescriptionJson(
     const std::map<std::string, double>& training_data = {});
 
 // Reads the metrics from run.json in a run folder. Returns InvalidArgument if
-// the text is malformed or has another version, which the message names. A
-// folder without the file but with a resolved config has version 1. Error
-// messages can be printed as they are.
+// the text is malformed or has an unsupported version. The message states the
+// version. A folder without the file but with a resolved config has version 1.
+// Error messages can be printed as they are.
 absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
     const std::string& run_folder);
 

@@ -87,7 +87,7 @@ absl::StatusOr<bool> HoldsRun(const std::string& path);
 
 // Returns FailedPrecondition if the folder has files that a run writes after
 // resolved.textproto, but not resolved.textproto. The config of such a run was
-// lost after it had begun.
+// lost after the run had begun.
 absl::Status RefuseLostConfig(const std::string& run_folder);
 
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";

@@ -238,7 +238,8 @@ TEST_F(RunFolderTest, AFolderThatHoldsARunTakesNoCheckpointsOfOthers) {
   EXPECT_FALSE(PathExists(JoinPath(there, kCheckpointRecord)));
 }
 
-// If the same run is trained twice, both run folders have the same id.
+// Training the same run twice gives two run folders with the same id. A run
+// must not overwrite the record of the other run.
 TEST_F(RunFolderTest, ARecordOfAnotherRunIsNotOverwrittenByItsTwin) {
   const std::string run = JoinPath(root_, "run");
   const std::string there = JoinPath(root_, "there");
@@ -251,8 +252,8 @@ TEST_F(RunFolderTest, ARecordOfAnotherRunIsNotOverwrittenByItsTwin) {
   EXPECT_THAT(RecordCheckpointFolder(run, there, "id"),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("/there: error: holds a run, or the ")));
-  // A process has died after it wrote this record, and before it wrote the
-  // other one.
+  // Simulates a process that died after it wrote this record, and before it
+  // wrote the record in the run folder.
   ASSERT_THAT(WriteFileAtomically(
                   record, absl::StrCat("{\"path\":\"",
                                        std::filesystem::canonical(run).string(),
@@ -262,7 +263,8 @@ TEST_F(RunFolderTest, ARecordOfAnotherRunIsNotOverwrittenByItsTwin) {
   EXPECT_THAT(CheckpointFolder(run), IsOk());
 }
 
-// A copied run has the same id as the original.
+// A copied run has the same id as the original, but must not write to the
+// checkpoints of the original.
 TEST_F(RunFolderTest, TheCopyOfARunDoesNotWriteToItsCheckpoints) {
   const std::string run = JoinPath(root_, "run");
   const std::string copy = JoinPath(root_, "copy");

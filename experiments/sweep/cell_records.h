@@ -22,8 +22,8 @@ struct FinishedCell {
   uint64_t seed = 0;
   std::map<std::string, double> metrics = {};
   std::string weights_digest = {};
-  double core_seconds = 0;  // total of all its processes
-  std::string host = {};    // name of the machine on which it ended
+  double core_seconds = 0;  // total of all processes of the cell
+  std::string host = {};    // name of the machine that finished the cell
 };
 
 std::string FinishedCellsText(absl::Span<const FinishedCell> cells);

@@ -20,14 +20,15 @@ namespace regard {
 // flags.
 struct SweepSource {
   Sweep sweep = {};
-  ConfigOrigins origins = {};  // places in the file; empty if there is no file
+  ConfigOrigins origins = {};  // positions in the file; empty without a file
   // The number of axes that the file contains. Flags added the remaining axes.
   int axes_in_file = 0;
   // The number of overrides that the file contains. Flags added the remaining
   // overrides.
   int overrides_in_file = 0;
 
-  // Returns the place of the part at `path`: "grid.textproto:4:3" or "--axis".
+  // Returns the location of the part at `path`: "grid.textproto:4:3" or
+  // "--axis".
   std::string Where(absl::string_view path) const;
 };
 

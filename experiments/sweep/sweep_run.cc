@@ -398,7 +398,7 @@ Grid GridOf(const Sweep& sweep, const SweepCells& cells,
     run.coordinates = cells.plan.arms[cell.arm].coordinates;
     grid.runs.push_back(std::move(run));
   }
-  // Sorts the report by arm, because the order of training is by seed.
+  // Sorts the report by arm, because cells are trained in the order of seeds.
   std::ranges::stable_sort(grid.runs, {}, &GridRun::coordinates);
   return grid;
 }

@@ -28,8 +28,8 @@ int TerminalHeight() {
 }  // namespace
 
 std::string SweepTableText(const SweepTable& table, int width, int height) {
-  // Leaves space for the header, the summary, the line that counts other arms,
-  // and the cursor.
+  // Leaves space for the header, the summary, the line with the number of
+  // omitted arms, and the cursor.
   const size_t most = std::max(height - 4, 1);
   const size_t shown = std::min(table.arms.size(), most);
   Table text = {.header = {"arm"}};

@@ -60,9 +60,9 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const ReadRunFile& read_run_file = nullptr, bool finalize = true);
 
 // Adds problems that can only be found after the data were read. Examples are a
-// model that does not fit into memory, fields that contradict the data, and
-// shards of a batch whose examples the loss couples. A task with a problem must
-// not be trained.
+// model that does not fit into memory, fields that contradict the data, and a
+// batch of several shards although the loss couples its examples. A task with a
+// problem must not be trained.
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems);
 

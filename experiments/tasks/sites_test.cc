@@ -1,6 +1,6 @@
-// Tests every hook point of every kind of model. A hook that reads a value must
-// change no bit of the results. A hook that replaces a value by zeros must
-// change the loss.
+// Tests every hook point of every kind of model. If a hook only reads a value,
+// the results must be bit-identical. If it replaces a value by zeros, the loss
+// must change.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -238,7 +238,7 @@ class SitesTest : public ::testing::TestWithParam<Kind> {
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     task_ = BuildTask(loaded->config, BuiltInPlugins()).value();
     // Makes the weights larger, because rounding would hide the effects of
-    // small ones.
+    // small weights.
     for (float& value : model().parameters().values()) value *= 3;
     gradients_ = std::make_unique<GradientSlab<float>>(model().parameters());
     forward_ = std::make_unique<Forward<float>>(tape_, model().parameters(),

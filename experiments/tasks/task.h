@@ -67,7 +67,7 @@ class Task {
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
-  // Adds problems of the parts, at paths relative to ModelConfig.
+  // Adds problems of the members in kParts, at paths relative to ModelConfig.
   static void ValidateParts(const TaskContext&, ConfigProblems&) {}
   // A task may also declare the following function, if Files() contains all
   // that its model needs from the training data:
@@ -134,9 +134,9 @@ class Task {
     return {};
   }
 
-  // Whether the weights require the same content of this file of Files(), which
-  // is true for a vocabulary. If false, a run in which this file differs can
-  // begin with the weights.
+  // Whether the weights can only be used if this file of Files() is unchanged,
+  // as for a vocabulary. If false, a run can begin with the weights even if its
+  // file differs.
   virtual bool WeightsNeed(const std::string& /*file*/) const { return true; }
 
   // Returns the prediction for one request. An error states what is wrong with

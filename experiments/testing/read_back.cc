@@ -19,7 +19,7 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 
-// Sets missing fields to their defaults, as resolved configs do.
+// Sets missing fields to their default values, as in a resolved config.
 void GiveDefaults(Message* message, bool within_overlay) {
   const Reflection& fields = *message->GetReflection();
   for (const FieldDescriptor* field : FieldsAndExtensions(*message)) {

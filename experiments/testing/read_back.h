@@ -9,9 +9,9 @@
 
 namespace regard::testing {
 
-// Returns what is wrong with the resolved text of a valid config, or "" if
-// nothing is wrong. Reading the text must give a valid config with the same
-// values, messages and members of oneofs.
+// Returns a problem with the resolved text of a valid config, or "" if there is
+// none. Reading the text must give a valid config with the same values,
+// messages and members of oneofs.
 std::string ReadBackProblem(const Experiment& config, const Plugins& plugins);
 
 }  // namespace regard::testing

@@ -1,5 +1,5 @@
 // Assigns the training examples to batches. The batches depend only on the seed
-// and the epoch, so a resumed run needs only its step.
+// and the epoch, so a resumed run can plan them again from its step.
 #ifndef EXPERIMENTS_TRAINING_BATCH_PLAN_H_
 #define EXPERIMENTS_TRAINING_BATCH_PLAN_H_
 

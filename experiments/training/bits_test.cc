@@ -235,7 +235,7 @@ TEST_P(BitsTest, DoNotDependOnStops) {
     ASSERT_EQ(Train(config, 2, run, -1, stop), SIGINT);
     EXPECT_EQ(Train(config, 3, run, stop), 0);
     auto files = FilesOf(run);
-    // The stop has saved a checkpoint at its step.
+    // When the run stopped, it must have saved a checkpoint of this step.
     const std::string own = absl::StrCat("checkpoints/step-", stop, "/");
     for (const char* name : {"manifest.json", "optimizer.safetensors",
                              "state.textproto", "weights.safetensors"}) {
@@ -347,7 +347,7 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
     // Removes the reports of weights, which allocate memory for their names.
     config.clear_intervene();
     config.clear_probe();
-    // Removes what needs an evaluation, because this test evaluates nothing.
+    // Removes settings that require an evaluation, because this test has none.
     config.mutable_training()->clear_early_stopping();
     if (config.optimizer().schedule().has_reduce_on_plateau()) {
       config.mutable_optimizer()->clear_schedule();

@@ -1,6 +1,6 @@
 // Tests how the training program reacts to invalid configs, invalid flags and
-// missing files. The program must print the place of the error, exit with code
-// 2, and make no run folder.
+// missing files. The program must print the position of the error, exit with
+// code 2, and make no run folder.
 #include <filesystem>
 #include <random>
 #include <string>
@@ -243,7 +243,7 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
 }
 
 TEST_F(BrokenConfigProgramTest, AWrongFieldOfABaselineIsShownWhereItIsSaid) {
-  // The message must name the place in the overridden config or in the
+  // The message must contain the position in the overridden config or in the
   // override.
   EXPECT_THAT(
       RefusalOfChange("model { decoder { query: CURRENT_STATE\n"

@@ -1,6 +1,6 @@
 // The part of training that runs on the ranks other than 0. These ranks compute
-// the same optimizer steps as rank 0, but do not measure, and do not write the
-// run folder. They read only what a resumed run needs.
+// the same optimizer steps as rank 0, but do not record metrics and do not
+// write the run folder. They read only what a resumed run needs.
 #ifndef EXPERIMENTS_TRAINING_FOLLOWER_H_
 #define EXPERIMENTS_TRAINING_FOLLOWER_H_
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Trains one run with several processes. The result must be bit-identical to a
 # run with one process. If a rank is killed or stopped, or does not match the
-# others, there must be one error message.
+# other ranks, there must be one error message.
 
 source experiments/testing.sh
 

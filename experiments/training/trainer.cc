@@ -419,7 +419,7 @@ void Trainer::ChooseWeights() {
       return;
     }
   }
-  // No weights are chosen if the metric was never a number.
+  // If the metric was NaN in every evaluation, no weights were chosen.
   set_weights(selection_.chosen());
 }
 
@@ -427,7 +427,8 @@ absl::Status Trainer::Finish() {
   REGARD_RETURN_IF_ERROR(SaveBeforeEnd());
   REGARD_RETURN_IF_ERROR(CheckWeights());
   if (selection_.active()) {
-    // Early stopping and the time limit have evaluated the last step already.
+    // If early stopping or the time limit ended the run, the last step has been
+    // evaluated already.
     if (selection_.observes() && !selection_.exhausted() &&
         evaluated_step_ != step()) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));

@@ -137,7 +137,8 @@ class Trainer {
   bool finished() const { return state_.finished(); }
 
   // The number of records of the restored step that were written before its
-  // checkpoint. The maximum integer unless only the final evaluation remains.
+  // checkpoint, if only the final evaluation remains. In all other cases, the
+  // maximum integer, because the checkpoint follows all records of its step.
   int64_t restored_records() const {
     return state_.has_records() ? state_.records()
                                 : std::numeric_limits<int64_t>::max();

@@ -168,8 +168,8 @@ absl::Status LanguageModelTask::RestoreData(const TaskContext& context,
 }
 
 // Returns prompts from dev, or from the training text if there is no dev split.
-// They begin at evenly spaced places and have the length of half a line or half
-// a block.
+// They begin at evenly spaced positions and have the length of half a line or
+// half a block.
 std::vector<std::vector<int32_t>> LanguageModelTask::Prompts() const {
   const EncodedText& text =
       model_.dev().ids.empty() ? model_.train() : model_.dev();

@@ -104,8 +104,8 @@ std::string Characters(int64_t first, int64_t count) {
   return text;
 }
 
-// Prompts must begin at each fifth of the text. A prompt has half a block, but
-// at most 32 characters and at most the rest of the text.
+// Prompts must begin at each fifth of the text. A prompt must have the length
+// of half a block, but at most 32 characters and at most the rest of the text.
 TEST(LanguageModelTaskTest, ContinuesWhatStandsAtFifthsOfTheText) {
   const std::pair<int64_t, std::vector<int64_t>> cases[] = {
       {16, {8, 8, 8, 8, 8}}, {100, {32, 32, 32, 32, 21}}, {1, {1, 1, 1, 1, 1}}};

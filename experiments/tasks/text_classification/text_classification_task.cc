@@ -45,8 +45,8 @@ using ::google::protobuf::TextFormat;
 namespace {
 
 constexpr size_t kSamples = 10;
-// File in the run folder with the tokenizer options of the other run, a
-// MaskedWordsConfig.
+// File in the run folder with the tokenizer options (a MaskedWordsConfig) of
+// the BERT run from which training began.
 constexpr char kTokensFile[] = "tokens.textproto";
 
 std::string AllText(const std::vector<LabelledText>& texts) {
@@ -107,7 +107,8 @@ BertConfig WithoutIrrelevantFields(const BertConfig& config) {
   return relevant;
 }
 
-// Returns the differences that matter to the weights, or "" if there are none.
+// Returns the differences between fields that affect what the weights compute,
+// or "" if there are none.
 std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
   std::vector<std::string> differences;
   for (const auto& [path, before, after] :
@@ -119,8 +120,8 @@ std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
 }
 
 // Returns the BERT from which training begins. `kept` is the text in
-// kTokensFile that a trained model has stored. If it is empty, reads the other
-// run.
+// kTokensFile that a trained model has stored. If it is empty, reads the run
+// that config.pretrained names.
 InitialBert InitialBertOf(const TextClassifierConfig& config,
                           const std::string& kept) {
   InitialBert initial;
@@ -212,7 +213,8 @@ class TextClassificationTask : public Task {
                                   Data* data) {
     const Options& options = context.config.model().text_classifier();
     LabelledSplits& splits = data->splits;
-    // Earlier versions did not store this file, so the other run must exist.
+    // Runs of earlier versions lack this file. For these, InitialBertOf() reads
+    // the run that options.pretrained names, which must still exist.
     if (absl::StatusOr<std::string> tokens = kept.read(kTokensFile);
         tokens.ok()) {
       splits.tokens = *std::move(tokens);

@@ -283,7 +283,8 @@ TEST_F(PairsSourceTest, SamplingKeepsTheTextOfWhatIsTrainedOn) {
   }
 }
 
-// Each epoch must sample new ids, which a return to the epoch must reproduce.
+// Each epoch must sample new ids. Returning to an epoch must give the same ids
+// again.
 TEST_F(PairsSourceTest, AnEpochHasSubwordsOfItsOwn) {
   std::string text;
   for (int i = 0; i < 40; ++i) absl::StrAppend(&text, "line ", i * i, "\n");
