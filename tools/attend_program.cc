@@ -66,9 +66,9 @@ constexpr char kUsage[] =
     "  attend --attention='dot {}' --arrays=arrays.json\n"
     "  attend --multi_head='heads: 8 attention { scaled_dot {} }' --arrays=- "
     "<a.json";
-// Maximum number of elements of an array that is printed as text, and maximum
-// number of weights.
+// Maximum number of elements of an array that is printed as text.
 constexpr int64_t kMaxPrinted = 2000;
+// Maximum number of attention weights.
 constexpr int64_t kMaxWeights = int64_t{1} << 27;
 
 // Computes the output [batch, queries, width] of an attention layer. Queries,
@@ -97,8 +97,8 @@ std::string NumberText(double number, int digits) {
   return std::isnan(number) ? "-" : absl::StrFormat("%.*g", digits, number);
 }
 
-// Returns an array as text. Each matrix follows the indices of its outer axes,
-// and has one line per row.
+// Returns an array as text. Each matrix is preceded by the indices of its outer
+// axes, and has one line per row.
 std::string ArrayText(const Output& output, int digits) {
   const auto& [shape, numbers] = output.array;
   const auto count = static_cast<int64_t>(numbers.size());

@@ -106,8 +106,8 @@ NumberArray ArrayOf(const Json& json, const std::string& name,
   return array;
 }
 
-// Returns what is wrong with an array, or with its combination with the
-// queries. Returns "" if nothing is wrong.
+// Returns a problem with an array, or with its combination with the queries.
+// Returns "" if there is none.
 std::string ProblemOf(const NumberArray& array, const std::string& name,
                       const NumberArray& queries) {
   const size_t axes = queries.shape.size();

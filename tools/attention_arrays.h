@@ -44,8 +44,8 @@ struct AttentionArrays {
   std::vector<uint8_t> mask;
 };
 
-// Reads the arrays from a file. An error states the place, what was found and
-// what is required, and can be printed as it is.
+// Reads the arrays from a file. An error states the position, what was found
+// and what is required, and can be printed as it is.
 absl::StatusOr<AttentionArrays> ReadAttentionArrays(const std::string& path);
 // Like ReadAttentionArrays(), but parses the text of a JSON object. Messages
 // use `name` as its path.

@@ -370,7 +370,7 @@ def captions():
           "} search { max_length: 6 max_length_ratio: 0 } model { captioner { "
           f"prompt: 'a' vision_transformer {{ patch: 4 {TRANSFORMER} }} "
           "decoder { width: 8 layers: 1 attention { heads: 2 } } } }")
-    # The list contains the image of one grey value in both of its halves.
+    # Each half of the list contains the image with one grey value.
     known, total, tokens = [], {}, 0
     for image in ["a.png", "b.png"]:
         total[image] = 0

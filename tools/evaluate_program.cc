@@ -90,9 +90,9 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
         status.code(),
         absl::StrReplaceAll(status.message(), {{of_field, "error: --stride"}}));
   }
-  // Opens the run without --stride, too. If this fails, reports this error,
-  // because the error with --stride may be about a field that another kind of
-  // model lacks.
+  // Opens the run again without --stride. If this fails, too, reports the new
+  // error. The first error may only say that this kind of model has no field
+  // for the stride.
   RunOptions without = arguments.options;
   without.overrides.pop_back();
   if (const absl::Status other =

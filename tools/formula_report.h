@@ -14,9 +14,9 @@ namespace regard {
 class FormulaScore;
 
 // Returns a text with the parameters of the formula, and the cost of a pair of
-// query and key. It lists which terms are computed once per key, per query and
-// per pair. If the formula is invalid for the widths, which come from the user,
-// returns an InvalidArgument error that can be printed as it is.
+// query and key. The text also lists the terms that are computed once per key,
+// per query and per pair. If the formula is invalid for the widths, which come
+// from the user, returns an InvalidArgument error that can be printed as it is.
 absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
                                            const ScoreWidths& widths);
 

@@ -1,6 +1,6 @@
-// All programs in one: regard PROGRAM ARGUMENTS... If a link to it has the name
-// of a program, such as `predict` or `my_train_predict`, the link runs this
-// program.
+// All programs in one: regard PROGRAM ARGUMENTS... A link to `regard` whose
+// name is or ends with the name of a program, such as `predict` or
+// `my_train_predict`, runs this program.
 #ifndef TOOLS_REGARD_PROGRAM_H_
 #define TOOLS_REGARD_PROGRAM_H_
 

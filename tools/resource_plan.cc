@@ -30,7 +30,7 @@ namespace regard {
 
 namespace {
 
-// Returns how many numbers the optimizer stores for each element of a
+// Returns the number of values that the optimizer stores for each element of a
 // parameter.
 int64_t OptimizerSlabs(const OptimizerConfig& config, const Plugins& plugins) {
   ParameterStore<float> empty;
@@ -77,8 +77,8 @@ int64_t Positions(const Model<float>& model,
   return static_cast<int64_t>(examples.size()) * (longest[0] + longest[1]);
 }
 
-// Returns how many examples with this number of positions fit into the limit of
-// a measured batch, at most `count`.
+// Returns the number of examples with this number of positions that fit into
+// the limit of a measured batch, at most `count`.
 int64_t AtMost(int64_t count, int64_t positions) {
   return std::min(
       count, std::max<int64_t>(

@@ -43,7 +43,7 @@ namespace {
 struct Kind {
   const char* name;   // name in JSON
   const char* title;  // title in text
-  const char* place;  // place in a config
+  const char* place;  // position in a config
 };
 
 constexpr Kind kNormalizers = {"normalizers", "Normalizers",
@@ -61,7 +61,7 @@ constexpr Kind kMixers = {"mixers", "State mixers",
 
 // A part of attention that is a single field, rather than a choice of plug-ins.
 struct Part {
-  const char* place;  // place in a config
+  const char* place;  // position in a config
   const char* formula;
   const Descriptor* options;
 };
@@ -80,9 +80,9 @@ std::vector<Part> Parts() {
            Latent::descriptor()}};
 }
 
-// Returns where a config selects a plug-in: a member of the oneof `choice`, or
-// an extension of its `outside`. The first element is the position of the
-// plug-in in the list.
+// Returns the text with which a config selects a plug-in: a member of the oneof
+// `choice`, or an extension of its `outside`. The first element of the result
+// is the position of the plug-in in the list.
 std::pair<int, std::string> PlaceOf(const Message& options,
                                     const OneofDescriptor& choice) {
   std::vector<const FieldDescriptor*> fields;

@@ -5,9 +5,10 @@ import re
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
-# External libraries: a directory or header, and the labels (without
-# repository), of which one must be in the deps. The longest match applies.
-# Without labels, Abseil's convention applies: the header a/b.h is in //a:b.
+# External libraries: a directory or header, and its labels without the
+# repository. One of these labels must be in the deps. The longest match
+# applies. Without labels, Abseil's convention applies: the header a/b.h is in
+# //a:b.
 _EXTERNAL = {
     "absl/": None,
     "absl/base/": ["//absl/base:core_headers", "//absl/base:base"],

@@ -42,8 +42,8 @@ def _peak_kibibytes():
 
 def serve(step, check):
     """Answers commands. `step(count)` runs steps; `check()` returns numbers."""
-    # Only answers may go to the pipe, because libraries print to standard
-    # output.
+    # Redirects standard output to standard error, because libraries print to it
+    # and the pipe must contain only answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:

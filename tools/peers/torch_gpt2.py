@@ -16,8 +16,8 @@ from torch_transformers import Cache, embedding, made, norm, stack
 
 _GELU = functools.partial(functional.gelu, approximate="tanh")
 
-# Names, in transformers, of the parts that Regard stores in the same layout and
-# of the parts that it stores transposed.
+# Names of parts in Regard, and their names in transformers. Regard stores the
+# parts in _TRANSPOSED transposed.
 _KEPT = {"attention_norm": "ln_1", "feed_forward_norm": "ln_2"}
 _TRANSPOSED = {"attention.output": "attn.c_proj",
                "feed_forward.input": "mlp.c_fc",

@@ -185,8 +185,8 @@ Outcome InAProcess(const std::string& folder,
                                          status, ": ", ReadAll(errors))};
 }
 
-// Returns the first problem of a rejection, without its place, its numbers and
-// the names of the messages that enclose its field.
+// Returns the first problem of a rejection, without its position, its numbers
+// and the names of the messages that enclose its field.
 std::string KindOf(const std::string& refusal) {
   static const auto* const kPlace = new std::regex("^[^ ]*: error: ");
   static const auto* const kOuter =
