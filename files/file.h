@@ -161,7 +161,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path,
                                      FileOperations& files = SystemFiles());
 
 // Returns "PATH:LINE:COLUMN: error: PROBLEM" for the byte of `text` at
-// `offset`. Lines count from `first_line`. Columns count bytes from 1.
+// `offset`. `first_line` is the number of the first line. Columns count bytes
+// from 1.
 std::string ErrorInText(absl::string_view path, absl::string_view text,
                         size_t offset, absl::string_view problem,
                         int64_t first_line = 1);

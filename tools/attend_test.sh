@@ -122,7 +122,7 @@ expect 'standard input' "$(<of_file)" "$(<out)"
 fails 'what standard input lacks' 'standard input:1:1: error: queries is missing' \
   bash -c "echo '{}' | '${attend}' --attention='dot {}' --arrays=-"
 
-# Safetensors may have any element type that Python writes.
+# Safetensors files may have any element type that Python writes.
 python3 - <<'END'
 import json, struct
 tensors = {"queries": ("F64", [1, 1, 1], struct.pack("<d", 2)),

@@ -63,8 +63,8 @@ std::string Found(const Json& json) {
 }
 
 // Appends the numbers of `json`, which is the element `place` of its array. If
-// a list has another length than the first list at its depth, or if a number is
-// missing, reports the problem and returns false.
+// the length of a list differs from the first list at its depth, or if a number
+// is missing, reports the problem and returns false.
 bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
                    const std::function<void(const std::string&)>& complain,
                    NumberArray* array) {

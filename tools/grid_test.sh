@@ -27,7 +27,7 @@ report() { # report FILE: prints it without the label of the grid and times.
 expect 'reports' "$(report "${folder}/tiny_grid.md")" \
   "$(report "${out}/own/report.md")"
 
-# The sweep must import Bazel's runs and train only the missing ones.
+# The sweep must import Bazel's runs and train only the missing runs.
 code=0
 "${regard}" sweep --grid="${grid}" --out="${out}/imported" --seeds=1 \
   --import="${folder}" >"${out}/log" 2>&1 || code=$?

@@ -12,7 +12,7 @@ count() { # count ARGUMENT...: prints the number of parameters.
   "${plan}" "$@" | awk '$1 == "all" { print $2; exit }'
 }
 
-# The corpus of these configs is missing, so the test gives the vocabulary sizes
+# The corpus of these configs is missing, so the test sets the vocabulary sizes
 # of Multi30k.
 sizes=(--set 'data={placeholder {source_vocabulary: 7853 target_vocabulary: 5893}}')
 expect 'published LSTM' 13,898,501 \

@@ -176,7 +176,8 @@ class Replay {
                                        : absl::OkStatus();
     };
     REGARD_RETURN_IF_ERROR(trainer.Run(std::move(callbacks)).status());
-    // If max_minutes ended the run, the run has further records of its end.
+    // If max_minutes ended the run, metrics.jsonl has further records from the
+    // end of the run, which the replay lacks.
     const bool ended_by_time = run_.config.training().max_minutes() > 0;
     if (!digest_.empty() && (next_ == records_.size() || ended_by_time)) {
       return absl::OkStatus();

@@ -30,7 +30,7 @@ expect 'the latest run' "$(<seen.jsonl)" "$("${replay}" --from=8 --to=9 \
   --site='*/self/*/weights' 2>err)"
 expect_in err 'note: no --run was given; using the latest run, runs/../run'
 
-# Replays the run to its end. The digest must be the recorded one.
+# Replays the run to its end. The digest must be the recorded digest.
 "${replay}" --run=run --from=10 --to=10 --site="${site}" >seen 2>err
 expect_in err "$(digest run | cut -d'"' -f4)"
 expect 'what the run itself had reported' \

@@ -29,7 +29,7 @@ std::vector<Plot> CurvePlots(const Grid& grid);
 // cells. The title of a map is its input. At least two cells must have maps of
 // an input. Inputs with maps from more cells come first. A section contains a
 // caution, a note about omitted cells, and Maps with the names of the cells.
-// All maps are from the first seed whose runs have any, because the data may
+// All maps are from the first seed whose runs have maps, because the data may
 // differ between seeds.
 std::vector<Section> AttentionSideBySide(const Grid& grid);
 

@@ -23,7 +23,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Returns two cells with one seed. The second cell has `config`.
+// Returns a grid of two cells with one seed. `config` is the config of the
+// second cell.
 Grid TwoCells(const std::string& config) {
   Grid grid;
   grid.name = "widths";

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Returns a grid with the scores additive (the baseline), dot and none.
+// Returns a grid with the scores `additive` (the baseline), `dot` and `none`.
 // `values` has the dev/loss of each score, by seed. A negative loss means that
 // the run has failed.
 Grid GridOf(const std::vector<std::vector<double>>& values) {

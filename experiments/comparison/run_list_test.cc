@@ -108,7 +108,8 @@ TEST(RunListTest, LeavesOutDefaults) {
                            .value();
   EXPECT_THAT(RunListText({recurrent, transformer}, ""),
               HasSubstr("gru=not set  transformer={heads: 2}  width=5\n"));
-  // If the second run is the typical one, the default value is a difference.
+  // If the second run is the typical one, the default value must be shown as a
+  // difference.
   EXPECT_THAT(RunListText({transformer, recurrent}, ""),
               HasSubstr("gru={hidden: 8}  transformer=not set  width=3\n"));
   // The JSON must contain all fields.

@@ -25,8 +25,8 @@ constexpr int kLargestCell = 8;
 // Minimum side of a cell that can have a border, in pixels.
 constexpr int kSmallestBordered = 4;
 
-// Returns the colours that page.css lists for `property` on light pages, which
-// are in its first block.
+// Returns the colours that page.css lists for `property` in its first block,
+// which is for light pages.
 std::vector<Rgb> PageColors(absl::string_view property) {
   const absl::string_view style = PageStyle();
   const size_t begin = style.find(absl::StrCat(" ", property, ": #"));

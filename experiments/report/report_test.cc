@@ -17,8 +17,8 @@ using ::testing::Not;
 
 constexpr char kHostile[] = "</pre></script><img src=x onerror=alert(1)>\"'&";
 
-// Returns a report with one of every kind of block. If a text were not escaped,
-// it would insert an element into the page.
+// Returns a report with one block of every kind. If a text were not escaped, it
+// would insert an element into the page.
 Report HostileReport() {
   const Table table = {{kHostile}, {{kHostile}}};
   const Plot plot = {

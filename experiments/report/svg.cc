@@ -100,7 +100,8 @@ Layout LayoutOf(const MapGrid& grid) {
   return layout;
 }
 
-// Collects elements, each below the previous one, and their total size.
+// Collects elements and their total size. Each element is below the previous
+// element.
 class Drawing {
  public:
   void Add(const MapGrid& grid);

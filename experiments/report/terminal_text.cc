@@ -23,7 +23,7 @@ constexpr absl::string_view kAsciiShades[] = {" ", ".", ":", "*", "#"};
 
 // Returns the character for a weight. The index of its shade is the number of
 // values in kCuts that do not exceed the weight. The lightest shade is blank,
-// so that a diffuse row does not look like a choice.
+// so that a row of equal small weights does not seem to prefer a column.
 absl::string_view Shade(double weight, bool unicode) {
   constexpr double kCuts[] = {0.1, 0.3, 0.5, 0.8};
   int shade = 0;

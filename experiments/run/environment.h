@@ -44,7 +44,8 @@ struct Environment {
   std::map<std::string, std::string> data = {};
   // SHA-256 of each file in the run folder that predictions need.
   std::map<std::string, std::string> files = {};
-  // If its command line is empty, only the compute digest is written.
+  // The source tree and the command line. If the command line is empty, only
+  // `compute_digest` is written.
   Provenance provenance = {};
 };
 

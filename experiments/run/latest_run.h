@@ -1,5 +1,5 @@
-// The symbolic link `runs/latest`, which names the run that was started or
-// resumed last. Programs use this run if the user names none.
+// The symbolic link `runs/latest`, which points to the run that was started or
+// resumed last. Programs use this run if the user names no run.
 #ifndef EXPERIMENTS_RUN_LATEST_RUN_H_
 #define EXPERIMENTS_RUN_LATEST_RUN_H_
 

@@ -27,8 +27,8 @@ absl::StatusOr<std::string> TrainCommands(const Sweep& sweep,
                                           const SweepOptions& options,
                                           SweepCells& cells);
 
-// Returns the runs of the cells as a grid for reports. A run without results
-// states the reason.
+// Returns the runs of the cells as a grid for reports. For a run without
+// results, GridRun::missing states the reason.
 Grid GridOf(const Sweep& sweep, const SweepCells& cells,
             const Plugins& plugins);
 

@@ -238,7 +238,7 @@ TEST_F(SweepRunTest, TrainsAllCellsAndReportsOnThem) {
               AllOf(HasSubstr("# a\n"), HasSubstr("all 4 runs finished"),
                     HasSubstr("| learning_rate 2 | 2 | 2.005")));
   EXPECT_TRUE(PathExists(JoinPath(options_.out, "report.html")));
-  // Nothing must be trained, because no cell is left.
+  // No cell may be trained again, because all cells are finished.
   EXPECT_EQ(Train(), 0);
   EXPECT_EQ(printed_, "");
   EXPECT_EQ(std::ranges::count(Log("learning_rate_1/seed-0"), '\n'), 1);

@@ -47,14 +47,14 @@ absl::StatusOr<LoadedConfig> LoadConfigWith(
     const Plugins& plugins);
 
 // Sets run.baseline to the config of `run` with its baseline overrides. Does
-// nothing without such overrides. Errors point to places in the texts of the
+// nothing without such overrides. Errors state positions in the texts of the
 // run.
 absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run);
 
 // Builds the task of a valid config. `read_run_file` reads files of the run
 // that is resumed, and is null for a new run. Errors are about data files and
-// name the place in the file. If `finalize` is false, the parameters may have
-// no values, so that models of any size can be counted.
+// state the position in the file. If `finalize` is false, the parameters may
+// have no values, so that models of any size can be counted.
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadRunFile& read_run_file = nullptr, bool finalize = true);

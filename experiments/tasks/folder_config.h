@@ -12,10 +12,10 @@ namespace regard {
 
 class Experiment;
 
-// Starts from the data and model config of the folder that `config` names, and
-// merges the texts of `origins` into it. Does nothing if `config` names no
-// folder. Errors are about the folder, or about a field that must match it. The
-// messages can be printed as they are.
+// Starts from the data and model config of the folder that `config` names.
+// Merges the texts of `origins` into this config. Does nothing if `config`
+// names no folder. Errors are about the folder, or about a field that must
+// match it. The messages can be printed as they are.
 absl::Status ReadOverFolder(const AttentionRegistry& scorers,
                             Experiment* config, ConfigOrigins* origins);
 

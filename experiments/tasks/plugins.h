@@ -32,7 +32,7 @@ namespace regard {
 class ModelConfig;
 
 struct TaskInfo : OptionInfo<TaskContext> {
-  std::string data;  // name of the data type on which it trains
+  std::string data;  // name of the data type on which the task trains
   const std::type_info* data_type;
   // Names of the members of ModelConfig that the task reads.
   absl::Span<const char* const> parts;

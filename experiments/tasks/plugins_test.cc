@@ -129,8 +129,8 @@ TEST(PluginsTest, AreAsInTheFile) {
   EXPECT_EQ(text, ReadFile("experiments/tasks/testdata/plugins.txt").value());
 }
 
-// A plug-in with its own Validate() could forget to check the ranges, or report
-// a range twice.
+// Each plug-in must check each range exactly once. A plug-in with its own
+// Validate() could forget a range, or report it twice.
 TEST(PluginsTest, AllCheckTheRangesOfTheirOptions) {
   const Plugins plugins = BuiltInPlugins();
   const ScoreWidths widths = {.heads = 1, .query = 4, .key = 4};

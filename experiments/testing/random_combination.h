@@ -8,9 +8,9 @@
 
 namespace regard::testing {
 
-// Returns an experiment of two optimizer steps with a small model, which trains
-// for some milliseconds. Options of its attention, layers and optimizer are
-// random, and may be invalid. Depends only on the seed.
+// Returns an experiment of two optimizer steps with a small model. Its training
+// takes some milliseconds. The options of its attention, layers and optimizer
+// are random, and may be invalid. Depends only on the seed.
 Experiment RandomCombination(uint64_t seed);
 
 }  // namespace regard::testing

@@ -237,7 +237,8 @@ TEST(BatchPlanTest, AnUpdateTakesSeveralBatches) {
   BatchPlan plan = PlanOf(config, 100);  // 13 batches
   EXPECT_EQ(plan.updates_per_epoch(), 4);
   EXPECT_EQ(plan.BatchesOf(0).size(), 4);
-  // The last optimizer step has one batch, and three empty ones.
+  // The last optimizer step has one batch with examples, and three empty
+  // batches.
   EXPECT_THAT(plan.BatchesOf(3), ElementsAre(::testing::Not(IsEmpty()),
                                              IsEmpty(), IsEmpty(), IsEmpty()));
   EXPECT_EQ(Examples(Epoch(plan, 2)), All(100));

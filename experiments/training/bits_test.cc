@@ -344,7 +344,7 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
        {kRegression, kGru, kLstm, kLuong, kLanguageModel, kLines, kSelected,
         kSampled, kHeadOutputs, kMixers}) {
     Experiment config = Parse(text);
-    // Removes the reports of weights, which allocate memory for their names.
+    // Removes the requests at hook points, which allocate memory for names.
     config.clear_intervene();
     config.clear_probe();
     // Removes settings that require an evaluation, because this test has none.

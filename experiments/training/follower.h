@@ -28,7 +28,7 @@ struct FoundFolder {
   std::string RunPath() const { return begun ? path : ""; }
 };
 
-// Tells all ranks which run folder rank 0 has opened.
+// Sends the run folder that rank 0 has opened to all ranks.
 FoundFolder TellFolder(const std::optional<RunFolder>& folder, Ranks* ranks);
 
 // Sends the start of training from rank 0 to the other ranks: the run folder

@@ -465,7 +465,8 @@ absl::StatusOr<int> Trainer::Run(TrainingCallbacks callbacks) {
   const auto due = [&](int64_t every) {
     return step() % (every == 0 ? plan_.updates_per_epoch() : every) == 0;
   };
-  // A finished run has saved its last checkpoint after the last record.
+  // Nothing remains to be done: a finished run has saved its last checkpoint
+  // after its last record.
   if (finished()) return 0;
   bool over = state_.has_records() || IsOver();
   while (step() < total_steps() && !over) {

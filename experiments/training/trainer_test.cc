@@ -173,7 +173,7 @@ TEST(TrainerTest, InterventionsHoldInTrainingAndEvaluations) {
 }
 
 // The intervention must also apply to the averaged weights that are compared
-// with the best ones.
+// with the best weights.
 TEST(TrainerTest, AnInterventionHoldsInTheChoiceOfWeights) {
   Experiment config = Config("average: 2 early_stopping {}");
   ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
@@ -429,7 +429,8 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
 }
 
 // The metric gets worse at each evaluation, so the schedule halves the learning
-// rate two evaluations after the first. The run is killed between these two.
+// rate two evaluations after the first. The run is killed between these two
+// evaluations.
 TEST(TrainerTest, APlateauIsOfTheEvaluationsBeforeAKillToo) {
   Experiment config = Config("checkpoint_every: 2");
   config.mutable_training()->set_epochs(4);

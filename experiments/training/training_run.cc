@@ -267,8 +267,8 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     REGARD_RETURN_IF_ERROR(RefuseLostCheckpoints(folder_));
     std::fprintf(stderr, "%s has no complete checkpoint: starting at step 0\n",
                  folder_.path().c_str());
-    // Keeps the text of the config, because it may have been read from this
-    // folder.
+    // Does not write the text of the config again, because it may have been
+    // read from this folder.
     REGARD_RETURN_IF_ERROR(WriteTaskFiles());
     return Extend(extension, plugins);
   }

@@ -82,7 +82,8 @@ class TrainingRun {
   absl::Status Extend(const RunExtension& extension,
                       const Plugins& plugins) const;
   // Locks the checkpoint folder if it is not in the run folder. Records the
-  // folder `checkpoints`, or uses the recorded one if `checkpoints` is empty.
+  // folder `checkpoints`, or uses the recorded folder if `checkpoints` is
+  // empty.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
   // Returns callbacks that write and print the progress. `events` may be null.
   TrainingCallbacks Hooks(FileWriter& log, Progress& progress,

@@ -337,8 +337,7 @@ def classifier(folder):
         chosen = torch.randint(len(WORDS), (length,), generator=generator)
         return " ".join(WORDS[i] for i in chosen)
 
-    # Pairs of texts with all lengths, from short ones to pairs that are
-    # truncated.
+    # Pairs of texts of all lengths. The longest pairs are truncated.
     pairs = [(text(1 + i % 7), text(1 + i * 3 % 11)) for i in range(18)]
     pairs += [(text(20), text(3)), (text(12), text(12))]
     labels = torch.arange(20) * 7 % 3

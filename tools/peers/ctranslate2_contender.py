@@ -69,7 +69,7 @@ def _continue(work, folder):
             found = generator.generate_batch(
                 prompts, max_batch_size=part, beam_size=1, sampling_topk=1,
                 min_length=work.target_time, max_length=work.target_time,
-                # This id is never the most probable one, so no text ends early.
+                # This id is never the most probable id, so no text ends early.
                 end_token=step_data.tokens([work.target_vocabulary - 1])[0],
                 include_prompt_in_result=False)
         return [result.sequences_ids[0] for result in found]

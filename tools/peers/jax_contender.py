@@ -67,8 +67,8 @@ def _train(work, loss, weights, data):
 
 
 def _differentiate(work, loss, weights, data):
-    # Computes gradients of the inputs, too, except of the fixed output
-    # gradient, which is the last of `data`.
+    # Also computes the gradients of the inputs. The last element of `data` is
+    # the fixed output gradient, which needs no gradient.
     inputs = tuple(range(len(data)))
     function = jax.jit(jax.value_and_grad(loss, argnums=inputs))
 

@@ -21,7 +21,7 @@ import subprocess
 import numpy as np
 
 # Path of the command `regard`. If None, uses the command that is installed with
-# this module. Without such a command, uses the first one on the PATH.
+# this module. Without such a command, uses the first `regard` on the PATH.
 PROGRAM = None
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2",

@@ -4,7 +4,7 @@
 //   bazel run //tools:random_combinations -- --seeds=1-20000
 //
 // Prints how many experiments were bit-identical, and how many were rejected,
-// by reason. Every rejection must state the place in the config. Any other
+// by reason. Every rejection must state the position in the config. Any other
 // result, such as different bits or a crash, is a failure. Prints the seed and
 // the config of each failure, and exits with 1 if there is one. With one seed,
 // prints the config and its result.

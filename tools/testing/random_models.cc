@@ -188,8 +188,8 @@ class RandomModel {
                const std::map<std::string, std::string>& whole,
                const std::map<std::string, std::string>& other) {
     for (const auto& [name, text] : whole) {
-      // Skips files that record in which text each field was set, because this
-      // differs.
+      // Skips files that record the text in which each field was set, because
+      // these texts differ.
       if (absl::StartsWith(name, "/baseline/") &&
           absl::EndsWith(name, ".textproto")) {
         continue;

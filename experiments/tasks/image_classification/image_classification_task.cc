@@ -84,7 +84,7 @@ class ImageClassificationTask : public Task {
                                   const AnyDataSource&, const KeptFiles& kept,
                                   Data* data) {
     // A model of image files only needs the stored format and classes. For all
-    // other data, the model needs the data themselves.
+    // other kinds of data, the model needs the data themselves.
     if (!context.config.data().has_images()) {
       return data->splits.train.size() > 0 ? absl::OkStatus()
                                            : absl::NotFoundError("");

@@ -17,8 +17,8 @@ namespace regard {
 inline constexpr char kPointsFile[] = "training_points.json";
 inline constexpr char kPointsDigestFile[] = "training_points.sha256";
 
-// Returns the files that store the training points of `data` with their names
-// and scales: the contents by file name.
+// Returns the files that store the training points of `data`, with the names
+// and scales of the columns, as contents by file name.
 std::map<std::string, std::string> TrainingPointsFiles(
     const RegressionData& data);
 
