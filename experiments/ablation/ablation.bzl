@@ -263,8 +263,8 @@ def ablation(
     Args:
       name: name of the report.
       base: config that all runs share.
-      axes: dict of field path to a list of values, in which a message may go
-        without its braces: `dot` stands for `{dot {}}`. A value may also be a dict
+      axes: dict of field path to a list of values, in which a message does not
+        need braces: `dot` stands for `{dot {}}`. A value may also be a dict
         of `label` and `overrides` (as for `experiment`). The key is then only
         the name of the axis. The first value of an axis is its baseline.
       seeds: number of seeds, counted from 0. One comparison needs six seeds to
@@ -279,7 +279,7 @@ def ablation(
       overrides: overrides of all runs, before the overrides of the axes.
       binary: training program.
       results: folder that NAME_update writes, from the root of the sources.
-      tags: tags of the report. Give `manual` unless the grid takes seconds.
+      tags: tags of the report. Use `manual` unless the grid takes seconds.
       testonly: whether the targets are testonly, as a testonly `binary`
         requires.
       **kwargs: visibility and other attributes of the report.

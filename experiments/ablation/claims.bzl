@@ -61,7 +61,7 @@ def claims_report(name, claims, experiments, **kwargs):
     Args:
       name: name of the report; `bazel run` prints it.
       claims: text file with a `regard.Claims`.
-      experiments: experiments that the claims name. A claim on another
+      experiments: experiments that the claims name. A claim about another
         experiment is reported as not run.
       **kwargs: tags and other attributes.
     """

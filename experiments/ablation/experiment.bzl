@@ -303,8 +303,8 @@ def experiment(
       name: name of the experiment.
       config: config file.
       data: all other files that training reads: base configs, corpora, and
-        experiments that this one starts from. Paths in configs are relative to
-        the root of the sources.
+        experiments with whose weights training begins. Paths in configs are
+        relative to the root of the sources.
       overrides: dict of field path to value, or list of `path=value`.
         `$(location LABEL)` in it is the run folder of an experiment in `data`.
       files: names of further files of the run folder to keep. The task writes

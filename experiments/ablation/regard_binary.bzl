@@ -154,7 +154,7 @@ def regard_binary(
       key_selections: labels of `key_selection` targets.
       normalizers: labels of `normalizer` targets.
       tools: whether to make NAME_regard, too, which has all programs of
-        `//tools` for runs of this one, and links to it: NAME_average,
+        `//tools` for its runs, and links to it: NAME_average,
         NAME_caption, NAME_embed, NAME_evaluate, NAME_generate, NAME_inspect,
         NAME_plan, NAME_predict, NAME_replay, NAME_sweep and NAME_translate.
       mpi: whether the program trains in several processes; see

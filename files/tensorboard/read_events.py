@@ -4,8 +4,8 @@
 python3 -m venv venv && venv/bin/pip install tensorboard
 venv/bin/python files/tensorboard/read_events.py runs/NAME
 
-Prints every tag with its steps, the settings, and how the run ended; exits with
-1 where something that a run should have is missing or cannot be read.
+Prints every tag with its steps, the settings, and how the run ended. Exits with
+1 if something that a run should have is missing or cannot be read.
 """
 
 import argparse

@@ -29,7 +29,7 @@ def uniform(stream, shape, scale=1.0):
 
 
 def words(stream, shape, vocabulary):
-    """Returns ids of words, without the reserved ones."""
+    """Returns ids of words, without reserved ids."""
     count = int(np.prod(shape, dtype=np.int64))
     ids = _split_mix(stream, count) % np.uint64(vocabulary - RESERVED)
     return (ids.astype(np.int64) + RESERVED).reshape(shape)

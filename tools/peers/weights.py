@@ -1,4 +1,4 @@
-"""Weights of a workload: Regard's, from a safetensors file, or random ones."""
+"""Weights of a workload, from a safetensors file of Regard, or random."""
 
 import numpy as np
 import step_data
@@ -131,7 +131,7 @@ def stand_in(work):
 
 
 def load(work, path):
-    """Returns weights from `path`, or random ones if it is empty."""
+    """Returns weights from `path`, or random weights if it is empty."""
     if not path:
         return stand_in(work)
     weights = load_file(path)

@@ -87,7 +87,7 @@ class Run:
         return _json_lines(self.folder / "metrics.jsonl")
 
     def curves(self):
-        """Returns a data frame with one row per step, one column per metric."""
+        """Returns a data frame with one row per step and one column per metric."""
         pandas = _pandas()
         rows = [{"step": record["step"], **_numbers(record["metrics"])}
                 for record in self.records()]

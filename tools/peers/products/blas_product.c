@@ -1,7 +1,7 @@
 // Matrix products of a BLAS, by the Fortran interface that all libraries have.
-// This interface is column-major, so computes the transposed product, with the
-// operands in reverse order. With PACKED_SGEMM, also uses oneMKL's products
-// with a packed operand.
+// This interface is column-major, so this file computes the transposed product,
+// with the operands in reverse order. With PACKED_SGEMM, also uses oneMKL's
+// products with a packed operand.
 #include <stddef.h>
 #include <stdlib.h>
 
