@@ -76,7 +76,7 @@ bool IsMachineFailure(const absl::Status& status) {
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kUnavailable:
-    // EIO, and each errno without a code of its own
+    // EIO, and each errno without a code of its own.
     case absl::StatusCode::kUnknown:
       return true;
     default:

@@ -19,7 +19,7 @@ def _tasks(plugins):
     for block in plugins.split("\n\n"):
         title, *lines = block.strip("\n").split("\n")
         if len(lines) < 2:
-            continue  # a data source
+            continue  # the block is about a data source
         message, description = title.removeprefix("## ").split(": ", 1)
         tasks[message] = (description, [
             found.groups() for line in lines

@@ -18,8 +18,10 @@ namespace regard {
 // A statistical test of pairs of runs over the examples of their evaluations.
 struct ComparisonOverExamples {
   int pairs = 0;
-  size_t examples = 0;        // different examples, over all data sets
-  size_t examples_a_run = 0;  // examples of the largest data set
+  // The number of different examples, over all data sets.
+  size_t examples = 0;
+  // The number of examples of the largest data set.
+  size_t examples_a_run = 0;
   PairedTests tests = {};
   double corrected_p_value = 1;  // corrected tests.randomization_p
 };

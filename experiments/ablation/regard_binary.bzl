@@ -153,8 +153,8 @@ def regard_binary(
       mixers: labels of `state_mixer` targets.
       key_selections: labels of `key_selection` targets.
       normalizers: labels of `normalizer` targets.
-      tools: whether to make NAME_regard, too, which has all programs of
-        `//tools` for its runs, and links to it: NAME_average,
+      tools: whether to also make NAME_regard, which has all programs of
+        `//tools` for the runs of NAME. Links to it are NAME_average,
         NAME_caption, NAME_embed, NAME_evaluate, NAME_generate, NAME_inspect,
         NAME_plan, NAME_predict, NAME_replay, NAME_sweep and NAME_translate.
       mpi: whether the program trains in several processes; see

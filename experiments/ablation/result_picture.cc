@@ -162,7 +162,7 @@ std::string ResultInWords(const Grid& grid,
                           const std::vector<Comparison>& comparisons) {
   const std::string metric = PrimaryMetric(grid);
   std::vector<std::string> sentences;
-  std::vector<std::string> others;  // sentences about other values
+  std::vector<std::string> others;  // about values without a significant change
   size_t tests = 0;
   int seeds = 0;
   for (const Comparison& comparison : comparisons) {

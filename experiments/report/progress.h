@@ -95,8 +95,8 @@ class Progress {
   bool last_step_written_ = true;
   double loss_sum_ = 0;    // the sum of decayed losses
   double weight_sum_ = 0;  // the sum of their decay factors
-  int64_t work_ = 0;       // since the last measurement of rates
-  int64_t steps_ = 0;      // since the last measurement of rates
+  int64_t work_ = 0;       // work since the last measurement of rates
+  int64_t steps_ = 0;      // steps since the last measurement of rates
   double work_per_second_ = 0;
   double steps_per_second_ = 0;
   absl::Time measured_;  // the time of the last measurement of rates

@@ -55,7 +55,7 @@ struct LabelledMatrix {
   std::vector<std::vector<double>> heads = {};
   std::vector<Cell> gold = {};  // cells to outline, such as a gold alignment
   // The hook point of the weights, in the form that `intervene` accepts. Empty
-  // if there is none. Figures show it instead of the part of the title before
+  // if there is none. In figures, it replaces the part of the title before
   // ": ". The title in attention.json does not change.
   std::string site = {};
 };

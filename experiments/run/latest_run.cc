@@ -19,7 +19,7 @@ absl::Status RecordLatestRun(const std::string& run_folder) {
   if (unknown) return FileError(run_folder, "find it", unknown.value());
   const std::filesystem::path folder =
       std::filesystem::canonical(runs, unknown);
-  // A `runs` folder that does not exist contains no run.
+  // If the `runs` folder does not exist, the run cannot be in it.
   if (unknown || run.parent_path() != folder) return absl::OkStatus();
   if (run.filename() == kLatestRun) return absl::OkStatus();
   const std::string link = JoinPath(runs, kLatestRun);

@@ -295,8 +295,8 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
   if (run.has_value() && run->path == path && there->path == run_path) {
     return absl::OkStatus();
   }
-  // Writes the record of the run last, because a run without a record has not
-  // begun.
+  // Writes the record in the run folder last. If a process dies before that,
+  // the next call repeats both writes.
   REGARD_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(path, kCheckpointRecord),
                                              RecordText({run_path, run_id}),
                                              files));

@@ -111,7 +111,7 @@ absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
 absl::StatusOr<std::string> CheckpointFolder(
     const std::string& run_folder, FileOperations& files = SystemFiles());
 
-// Like CheckpointFolder(), for a run that is to be written. Also returns
+// Like CheckpointFolder(), for a process that will write the run. Also returns
 // FailedPrecondition if the record in the checkpoint directory names another
 // run folder, because this run may be a copy of the other run.
 absl::StatusOr<std::string> OwnCheckpointFolder(const std::string& run_folder);

@@ -63,7 +63,8 @@ class BatchPlan {
   std::vector<int64_t> batch_begins_;
 
   int64_t epoch_ = -1;
-  std::vector<int64_t> order_;                      // the order of epoch_
+  // The examples in the order of epoch_.
+  std::vector<int64_t> order_;
   std::vector<absl::Span<const int64_t>> batches_;  // parts of order_
 };
 

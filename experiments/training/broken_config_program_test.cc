@@ -284,7 +284,8 @@ TEST_F(BrokenConfigProgramTest, AFolderThatHoldsARunIsRefusedBeforeTheData) {
   EXPECT_THAT(child.Errors(), HasSubstr("run: already holds a run"));
 }
 
-// The default experiment has a baseline.
+// The default experiment has a baseline, which must also be valid with cells
+// that have no reset gate.
 TEST_F(BrokenConfigProgramTest, ABaselineMayHaveCellsWithoutResetGates) {
   ChildProgram child(
       {"experiments/train", "--check", "--set", "model.encoder.cell=LSTM",

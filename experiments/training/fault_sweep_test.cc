@@ -175,7 +175,7 @@ TEST_P(FaultSweepTest, AtEveryOperation) {
     const int code = Train("run", fault, k);
     SCOPED_TRACE(errors_);
     if (code == 0) {
-      // If a file could not be removed, the run still succeeds, and a later run
+      // If a file cannot be removed, the run must still succeed. A later run
       // removes the file.
       if (fault != FileFault::kIoError) {
         ExpectWhole();

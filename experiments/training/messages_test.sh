@@ -45,7 +45,8 @@ fails 'another config' '  seed: 1 in the run, 2 now' \
   "${train}" --run=run --resume --set seed=2
 expect 'the process that trained' '"from_step": 0 "to_step": 40' \
   "$(grep -oE '"(from|to)_step": [0-9]*' run/environment.json | paste -sd' ')"
-# Earlier versions wrote 10 and 2 for search limits that were not set.
+# Earlier versions wrote 10 and 2 for search limits that were not set. Resuming
+# such a run must still work.
 beam=("${small[@]}" --set search.beam=2 --set 'baseline.override=[]')
 quietly "${train}" "${beam[@]}" --run=beam
 sed -i 's/# \(max_length\): 0  # not set/\1: 10  # default/

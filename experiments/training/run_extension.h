@@ -25,7 +25,8 @@ namespace regard {
 // of them leaves the earlier optimizer steps unchanged.
 absl::Span<const absl::string_view> FieldsThatMayChange();
 
-// The config of a run before it is resumed, and the fields that have changed.
+// The previous config of a run that is resumed, and the fields that have
+// changed.
 struct RunExtension {
   Experiment before = {};
   // Paths of the changed fields. Usually empty.

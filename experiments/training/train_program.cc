@@ -62,7 +62,7 @@ struct Arguments {
   bool resume = false;
   bool check = false;
   bool print = false;
-  TrainerOptions trainer = {.threads = 0};  // 0: one per core
+  TrainerOptions trainer = {.threads = 0};  // 0 means one thread per core
   // Source tree and command line of the run. With --omit_times, only
   // `compute_digest` is set.
   Provenance provenance;

@@ -106,8 +106,8 @@ struct TrainingCallbacks {
 // Returns descriptions of the metrics that the trainer itself measures.
 std::vector<MetricInfo> TrainerMetrics(const Model<float>& model);
 
-// Whether a checkpoint is from the end of a run, after its last optimizer step.
-// Such a checkpoint lacks the state that further steps need.
+// Whether a checkpoint was saved at the end of a run, after its last optimizer
+// step. Such a checkpoint lacks the state that further steps need.
 absl::StatusOr<bool> IsOfEnd(const Checkpoint& checkpoint);
 
 class Trainer {

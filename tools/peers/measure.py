@@ -11,7 +11,7 @@ import processes
 # Maximum relative or absolute difference between the numbers of a step in two
 # frameworks.
 _TOLERANCE = 1e-4
-_PAUSE = 0.05  # seconds in which spinning threads go to sleep
+_PAUSE = 0.05  # seconds until spinning threads go to sleep
 
 
 @dataclasses.dataclass

@@ -151,7 +151,8 @@ class CaptionsTask : public Task {
   }
 
  private:
-  // Adds the attention of each word of `ids`, the sentence after the prompt.
+  // Adds the attention of each word in `ids`. `ids` is the sentence after the
+  // prompt.
   void ShowLooks(Forward<float>& forward, const CaptionSet& set, int64_t image,
                  absl::Span<const int32_t> ids, Showcase* showcase) const;
 
