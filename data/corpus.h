@@ -1,5 +1,5 @@
 // Reads sentence pairs from text files: two columns of a tab-separated file, or
-// the lines of two files. Files may be plain or compressed by gzip.
+// the lines of two files. Files may be plain or gzip-compressed.
 #ifndef DATA_CORPUS_H_
 #define DATA_CORPUS_H_
 

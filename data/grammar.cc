@@ -14,9 +14,9 @@ namespace regard {
 
 namespace {
 
-// ONE is a singular noun phrase, and MANY is a plural one. A noun phrase
-// continues after its noun in at most one way. No sentence therefore has two
-// derivations.
+// ONE is a singular noun phrase, and MANY is a plural noun phrase. A noun
+// phrase continues after its noun in at most one way. Therefore, no sentence
+// has two derivations.
 constexpr absl::string_view kEnglish =
     "SENTENCE: 8 CLAUSE . | 1 if CLAUSE then CLAUSE ."
     " | 1 either CLAUSE or CLAUSE .\n"

@@ -13,7 +13,7 @@
 namespace regard {
 
 // Returns the ids of `tokens`, followed by <eos>. Cuts the result to
-// `cut_tokens` ids unless that is 0.
+// `cut_tokens` ids unless `cut_tokens` is 0.
 std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
                                     const Vocabulary& vocabulary,
                                     int64_t cut_tokens);

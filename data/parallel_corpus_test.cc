@@ -33,7 +33,8 @@ TEST(TokenizedCorpusTest, CountsEachSide) {
 
 TEST(TokenizedCorpusTest, TiesStandInTheOrderOfTheirOwnSide) {
   TokenizedCorpus corpus;
-  // In sources, `p` follows `r`, although `p` occurs in a target before.
+  // Among the sources, `p` first occurs after `r`. An earlier target that
+  // contains `p` must not matter.
   corpus.Add({"q"}, {"p"});
   corpus.Add({"r", "p"}, {"q"});
   EXPECT_EQ(corpus.SourceVocabulary(1).ToText(),

@@ -180,7 +180,7 @@ absl::StatusOr<Columns> ColumnsOf(const TextFile& file,
   return columns;
 }
 
-// Returns the points of `all` at `rows`.
+// Returns the points of `all` whose indices are in `rows`.
 Points Take(const Points& all, std::vector<size_t> rows) {
   std::sort(rows.begin(), rows.end());
   if (all.width == 1) {

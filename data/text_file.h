@@ -1,4 +1,4 @@
-// Reads text files, plain or compressed by gzip: as a whole, or line by line.
+// Reads plain or gzip-compressed text files, as a whole or line by line.
 #ifndef DATA_TEXT_FILE_H_
 #define DATA_TEXT_FILE_H_
 

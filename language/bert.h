@@ -2,8 +2,8 @@
 // 2019).
 //
 // Its layers are TransformerLayers with norms after the branches. They provide
-// the hook points, relative positions, caches, attention to a memory and
-// feed-forward networks in chunks.
+// hook points, relative positions, caches, attention to a memory, and
+// feed-forward networks that are computed in chunks.
 #ifndef LANGUAGE_BERT_H_
 #define LANGUAGE_BERT_H_
 
@@ -37,8 +37,8 @@ struct BertBatch {
   int64_t size = 0;
   absl::Span<const int32_t> ids = {};    // [size, time]
   absl::Span<const int32_t> types = {};  // [size, time]; empty means all 0
-  // The length of each row, [size]. Ids after the length do not affect outputs
-  // before it. Empty means that all rows have the length of the batch.
+  // The length of each row, [size]. Ids after this length do not affect the
+  // outputs before it. If empty, all rows have the length of the batch.
   absl::Span<const int32_t> lengths = {};
 };
 

@@ -13,8 +13,8 @@ namespace regard {
 // The hook points of the layers' residual streams.
 inline constexpr char kBertResiduals[] = "bert/layers[*]/*/residual";
 
-// Returns labels for the ids of one text, including [CLS] and [SEP]. The labels
-// do not include names of outputs.
+// Returns labels for the ids of one text, including [CLS] and [SEP]. Outputs
+// have no labels.
 inline TraceLabels BertLabels(const WordPiece& pieces,
                               absl::Span<const int32_t> ids) {
   TraceLabels labels = {.sequences = {{.name = "text"}}, .sites = {{"*"}}};

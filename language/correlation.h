@@ -11,9 +11,9 @@
 
 namespace regard {
 
-// Returns the covariance of x and y divided by the product of their standard
-// deviations, from the sums of 1, x, y, x^2, y^2 and x * y. 0 if x or y is
-// constant, and NaN if x or y contains NaN.
+// Returns Pearson's correlation of x and y: their covariance divided by the
+// product of their standard deviations. `sums` are the sums of 1, x, y, x^2,
+// y^2 and x * y. 0 if x or y is constant, and NaN if x or y contains NaN.
 double CorrelationOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kCorrelation = {"correlation", 6,

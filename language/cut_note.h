@@ -1,4 +1,5 @@
-// Notes for users on texts that a BERT does not read to the end.
+// Notes for users about texts that are too long for a BERT and are therefore
+// cut.
 #ifndef LANGUAGE_CUT_NOTE_H_
 #define LANGUAGE_CUT_NOTE_H_
 

@@ -19,8 +19,8 @@ using Prompts = absl::Span<const std::vector<int32_t>>;
 constexpr int64_t kMaxPrompts = 64;
 constexpr int64_t kMaxPositions = 8192;
 
-// Returns how many of the first prompts form the next batch. `prompts` must not
-// be empty.
+// Returns the number of prompts in the next batch, which consists of the first
+// of `prompts`. `prompts` must not be empty.
 size_t BatchSize(Prompts prompts, int64_t block,
                  const GenerationOptions& options) {
   const SearchConfig& search = options.search;
@@ -38,8 +38,9 @@ size_t BatchSize(Prompts prompts, int64_t block,
   return static_cast<size_t>(count);
 }
 
-// Returns whether the last of `ids`, which follow `before`, completes a stop
-// string. Reads only as many of the last ids as a stop string can span.
+// Returns whether the last of `ids` completes a stop string. `before` is the id
+// that precedes `ids`. Reads only as many ids from the end as a stop string can
+// span.
 bool Completes(const TextVocabulary& vocabulary, int32_t before,
                absl::Span<const std::string> stops, IdsFromLast ids) {
   size_t longest = 0;

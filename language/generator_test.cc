@@ -152,7 +152,8 @@ TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
             << mixer << " after " << text.size() << " ids";
         text.push_back(id);
       }
-      // A model that ignores its input could repeat a single id.
+      // The text must contain several ids, because a model that ignores its
+      // input could repeat a single id.
       EXPECT_GT(std::set<int32_t>(made.begin(), made.end()).size(), 1);
       EXPECT_NE(made, plain) << "what the intervention changes";
       plain = made;
@@ -227,7 +228,7 @@ TEST_F(GeneratorTest, StopsWhenItIsTold) {
 }
 
 // A block has 12 ids. Prompts of different lengths join the batch at different
-// steps. Texts that fill the block read their last half block again.
+// steps. When a text fills the block, its last half block is read again.
 TEST_F(GeneratorTest, APromptIsContinuedTheSameAloneAndInAnyBatch) {
   const std::vector<std::vector<int32_t>> prompts = {
       {1, 2, 3}, {4},          {0, 1, 2, 3, 4, 5, 6, 7, 6, 5, 4, 3, 2, 1},

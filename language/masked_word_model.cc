@@ -28,12 +28,12 @@ namespace regard {
 
 namespace {
 
-// The fraction of tokens that evaluations predict, whatever the training
+// The fraction of tokens that evaluations predict. Does not depend on the
 // config.
 constexpr double kEvaluationShare = 0.15;
-// The seed of the masks in evaluations, whatever the training config.
+// The seed of the masks in evaluations. Does not depend on the config.
 constexpr uint64_t kEvaluationSeed = 0x7E57;
-// The number of ids that an evaluation reads at once. An example may have more.
+// The number of ids that an evaluation reads at once if no example has more.
 constexpr int64_t kEvaluationIds = 4096;
 
 // Returns the outputs at the predicted positions, [positions, width].

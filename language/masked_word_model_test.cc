@@ -42,8 +42,8 @@ BertConfig ConfigOf(const std::string& masked) {
   return config;
 }
 
-// Returns texts in which a, b, c and d follow each other. The training text
-// contains "rare" once.
+// Returns texts that repeat the sequence a, b, c, d. The training text contains
+// "rare" once.
 TextSplits Text() {
   TextSplits text;
   for (int i = 0; i < 12; ++i) text.train += "a b c d a b c\n";

@@ -17,8 +17,8 @@ struct TokenizedConfig {
   std::map<std::string, std::string> problems = {};
 };
 
-// Reads the tokenizer of a `config` with unit: BYTE_PAIRS, and stores it in
-// text->vocabulary, unless that already contains a tokenizer. If there is a
+// Reads the tokenizer of a `config` with unit: BYTE_PAIRS into
+// text->vocabulary, unless it already contains a tokenizer. If there is a
 // problem, the returned config has unit: CHARACTERS, so that a model can still
 // be constructed.
 TokenizedConfig ReadTokens(const LanguageModelConfig& config, TextSplits* text);

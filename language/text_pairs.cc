@@ -62,7 +62,7 @@ class PairMaker {
   }
 
   // Adds the pair of a chunk, if possible. Returns the number of segments of
-  // the chunk that the pair uses up.
+  // the chunk that the pair uses.
   size_t AddPair(size_t document, Range chunk, std::vector<TextPair>* pairs) {
     const bool has_rest = chunk.size() > 1;
     const size_t cut =

@@ -43,7 +43,8 @@ std::vector<absl::string_view> SplitLine(absl::string_view line, bool words) {
   return tokens;
 }
 
-// Returns a token for error messages: 'é' (U+00E9), or '\n' (U+000A).
+// Returns a token as error messages show it, such as 'é' (U+00E9) or '\n'
+// (U+000A).
 std::string Shown(absl::string_view token, bool word) {
   const std::string quoted =
       absl::StrCat("'", absl::Utf8SafeCHexEscape(token), "'");

@@ -84,9 +84,10 @@ class TextVocabulary : private TokenList {
   // <bos> if lines are examples. An empty prompt stands for <bos> or, without
   // <bos>, for a newline.
   //
-  // Returns InvalidArgument if the prompt is not UTF-8, contains an unknown
-  // character or word, or is empty but stands for no id. A typical message is
-  // "character 5: the model does not know 'x' (U+0078)".
+  // Returns InvalidArgument if the prompt is not UTF-8, or contains an unknown
+  // character or word. An empty prompt is also an error if the vocabulary has
+  // neither <bos> nor a newline. A typical message is "character 5: the model
+  // does not know 'x' (U+0078)".
   absl::StatusOr<std::vector<int32_t>> EncodePrompt(
       absl::string_view prompt) const;
 
@@ -101,7 +102,7 @@ class TextVocabulary : private TokenList {
   // Returns the ids as text on one line, with arrows for newlines.
   std::string OneLine(absl::Span<const int32_t> ids) const;
 
-  // Returns the bytes that `id` adds to a text. `before` is the id before it,
+  // Returns the bytes that `id` adds to a text. `before` is the preceding id,
   // or -1 at the beginning of the text. Words are separated by spaces. <bos>
   // and <eos> add nothing.
   std::string Piece(int32_t before, int32_t id) const;

@@ -158,7 +158,7 @@ TEST(TextVocabularyTest, AnUnknownCharacterIsNamedWithItsPlace) {
                 .CheckKnown("\n\nac\ng\u00e9\nxx", "d")
                 .message(),
             "d:4:2: error: the model does not know '\u00e9' (U+00E9)");
-  // A newline between lines is not a character of the vocabulary.
+  // The newline between lines is not in the vocabulary, but must be accepted.
   const TextVocabulary lines = TextVocabulary::Of("acgt", kCharacterLines);
   EXPECT_THAT(lines.CheckKnown("t\n\ng", "d"), IsOk());
   EXPECT_EQ(lines.CheckKnown("t\n\nb", "d").message(),
@@ -181,7 +181,8 @@ TEST(TextVocabularyTest, PiecesOfWordsAreSeparatedBySpaces) {
   EXPECT_EQ(lines.Piece(3, 2), "");
 }
 
-// The id of a byte is its value. "the" is 257, and the end token is 260.
+// The id of a byte is its value. The id of "the" is 257, and the id of the end
+// token is 260.
 std::string Tokenizer() {
   return BytePairsText(
       {{"t", "h"}, {"th", "e"}, {" ", "the"}, {"\xc3", "\xa9"}});
@@ -337,8 +338,8 @@ TEST(TextStreamTest, StopsAtWhatIsCompleteFirst) {
   EXPECT_TRUE(stopped);
 }
 
-// A stop string may begin or end inside of the token " the", or span the two
-// byte tokens of "é".
+// A stop string may begin or end inside the token " the", or span the two byte
+// tokens of "é".
 TEST(TextStreamTest, StopsAcrossTheBordersOfTokensAndInsideOfThem) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));

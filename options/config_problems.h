@@ -84,11 +84,11 @@ class ConfigProblems {
 
   bool ok() const { return problems_.empty(); }
 
-  // Problems in the order of their addition.
+  // Problems in the order in which they were added.
   absl::Span<const Problem> problems() const { return problems_; }
 
   // Notes such as "training.average: has no effect without evaluations", in the
-  // order of their addition.
+  // order in which they were added.
   absl::Span<const std::string> notes() const { return notes_; }
 
  private:

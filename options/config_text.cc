@@ -179,7 +179,7 @@ class Lexer {
     const char c = Peek(1);
     if (c == '\n' || c == '\0') {
       ++at_;
-      return true;  // the caller reports an open string
+      return true;  // the caller reports an unterminated string
     }
     at_ += EscapeLength(text_.substr(at_));
     const absl::string_view digits = text_.substr(begin + 2, at_ - begin - 2);

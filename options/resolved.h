@@ -72,7 +72,8 @@ std::string ReplaceResolvedFields(const std::string& text,
 
 struct FieldDifference {
   std::string path = {};
-  // "not set" if the config lacks the field. The values of a list are joined.
+  // The values in both configs. "not set" if a config lacks the field. The
+  // values of a list are joined.
   std::string before = {};
   std::string after = {};
 };

@@ -319,8 +319,8 @@ class TextReader {
   int depth_ = 0;
 };
 
-// Sets `message` to the message to which `assignment` leads. Returns an error
-// message if `assignment` leads to a scalar, or to a list of several messages
+// Sets `message` to the message that `assignment` selects. Returns an error
+// message if `assignment` selects a scalar, or a list of several messages
 // without an index. An existing message keeps its origin, because only a field
 // in it changes.
 std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,

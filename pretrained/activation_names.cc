@@ -8,7 +8,7 @@ namespace regard {
 
 namespace {
 
-// If an activation has several rows, Regard writes the name in its first row.
+// If several names mean the same activation, Regard writes the first name.
 constexpr struct {
   absl::string_view name;
   FeedForwardConfig::Activation activation;

@@ -58,8 +58,8 @@ constexpr absl::string_view kBertTokenizers[] = {
     "MobileBertTokenizer"};
 
 // Returns whether transformers reads all tokenizer settings from
-// tokenizer.json. Its BERT tokenizers read only the tokens from this file, and
-// the other settings from tokenizer_config.json.
+// tokenizer.json. BERT tokenizers read only the tokens from this file. They
+// read the other settings from tokenizer_config.json.
 bool IsGeneric(const JsonObject& config) {
   if (!config.Has(kTokenizerClass)) return false;
   const std::string text = config.Text(kTokenizerClass);
@@ -78,7 +78,7 @@ void ComplainOfClass(const JsonObject& config) {
                    " that transformers writes"));
 }
 
-// Reads a string, or an object with a string "content".
+// Reads a token, which is a string or an object with a string "content".
 void ReadToken(const JsonObject& json, const std::string& key,
                std::string& token) {
   if (!json.Has(key)) return;
@@ -251,8 +251,8 @@ absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
   ReadTokenizerConfig(config.root(), generic, &description,
                       &added[kTokenizerConfig]);
   REGARD_RETURN_IF_ERROR(config.status());
-  // If "added_tokens_decoder" exists, transformers ignores the files of its
-  // older versions.
+  // If "added_tokens_decoder" exists, transformers ignores the files that only
+  // its older versions wrote.
   if (!config.root().Has("added_tokens_decoder")) {
     REGARD_ASSIGN_OR_RETURN(JsonFile special,
                             ReadIfThere(JoinPath(folder, kSpecialTokens)));

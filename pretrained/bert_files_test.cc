@@ -43,8 +43,8 @@ class BertFilesTest : public ::testing::Test {
   void Write(const std::string& name, const std::string& text) const {
     EXPECT_TRUE(WriteFileAtomically(JoinPath(folder_, name), text).ok());
   }
-  // Writes the text to a file. Returns the error of reading it, or "" if there
-  // is none.
+  // Writes the text to a file and reads the tokenizer. Returns the error, or ""
+  // if there is none.
   std::string Error(const std::string& name, const std::string& text) const {
     Write(name, text);
     const absl::Status status = ReadTokenizerFiles(folder_).status();
@@ -60,8 +60,8 @@ class BertFilesTest : public ::testing::Test {
   const std::string folder_ = JoinPath(::testing::TempDir(), "bert_files");
 };
 
-// transformers finds added tokens in a text before it splits the text,
-// whichever file names them.
+// transformers finds all added tokens before it splits a text. Added tokens
+// that are not special tokens of BERT must therefore be errors.
 TEST_F(BertFilesTest, AddedTokensAreSpecialOnes) {
   const std::string none =
       ": error: the added token '[E1]' must be unk_token, cls_token, sep_token";
@@ -106,7 +106,8 @@ TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
     EXPECT_NE(text, kTokenizerText);
     return Error(kTokenizer, text);
   };
-  // BertTokenizer ignores the pre-tokenizer of tokenizer.json.
+  // BertTokenizer ignores the pre-tokenizer of tokenizer.json, so any must be
+  // accepted.
   EXPECT_EQ(error("BertPreTokenizer", "WhitespaceSplit"), "");
   for (const char* name : {"PreTrainedTokenizerFast", "TokenizersBackend"}) {
     Write(kTokenizer, kTokenizerText);
@@ -172,7 +173,7 @@ TEST_F(BertFilesTest, NotesASimilarityThatIsNoCosine) {
               ElementsAre(HasSubstr("similarity_fn_name is 'dot'")));
 }
 
-// Vectors are normalized means if modules.json is missing.
+// If modules.json is missing, vectors must be normalized means.
 TEST_F(BertFilesTest, ReadsPoolingAndNormalize) {
   const auto read = [&] {
     return ReadSentenceFiles(folder_, /*lower_case=*/true)->vectors;
@@ -245,7 +246,7 @@ TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {
 }
 
 // transformers uses the class that the file names, whatever vocab.txt contains.
-// Other classes than BERT's must therefore be errors.
+// Classes of other tokenizers must therefore be errors.
 TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
   const auto class_of = [](const std::string& name) {
     return absl::StrCat(R"({"do_lower_case": true, "tokenizer_class": ")", name,

@@ -93,9 +93,9 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   model.path = ResolveUserPath(path);
   const std::string& folder = model.path;
   std::vector<std::string> messages;
-  // The config.json of sentence-transformers still names the architecture from
-  // which the encoder was taken. Regard ignores its heads for words and next
-  // sentences.
+  // The config.json of sentence-transformers still names the architecture that
+  // the encoder was taken from. The heads of this architecture for words and
+  // next sentences are ignored.
   const bool words = !PathExists(JoinPath(folder, "modules.json"));
   absl::StatusOr<BertDescription> described =
       ReadBertConfig(JoinPath(folder, kConfig), words);

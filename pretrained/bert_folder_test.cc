@@ -55,8 +55,8 @@ std::string TextOf(const std::string& path) {
   return ReadFile(path, 1 << 20).value();
 }
 
-// Returns the model that a run creates from the folder. `longest` 0 means the
-// folder's limit.
+// Returns the model that a run creates from the folder. If `longest` is 0, the
+// limit of the folder applies.
 absl::StatusOr<std::unique_ptr<SentenceEmbeddingModel>> ReadModel(
     const std::string& path, int64_t longest = 0) {
   REGARD_ASSIGN_OR_RETURN(const BertFolder folder,
@@ -178,7 +178,7 @@ TEST_F(BertFolderTest, IsReadAsItWasWritten) {
   EXPECT_EQ((*again)->longest(), (*model)->longest());
   EXPECT_EQ(TextOf(JoinPath(copy, "vocab.txt")),
             TextOf(JoinPath(folder_, "vocab.txt")));
-  // Reading and writing the weights again must not change a byte.
+  // Reading and writing the weights again must not change any byte.
   const std::string once = TextOf(JoinPath(copy, "model.safetensors"));
   ASSERT_THAT(WriteBertFolder(**again, copy, files), IsOk());
   EXPECT_EQ(TextOf(JoinPath(copy, "model.safetensors")), once);
@@ -247,7 +247,7 @@ TEST_F(BertFolderTest, NamesNumbersThatAreNotFinite) {
   EXPECT_THAT(ErrorOf(), HasSubstr("numbers that are not finite"));
 }
 
-// The weights lack 112 tensors: seven layers with sixteen tensors each.
+// The weights lack 7 * 16 = 112 tensors. The error must list the first 40.
 TEST_F(BertFolderTest, NamesFortyTensorsThatAreMissing) {
   Replace("config.json", "\"num_hidden_layers\": 2",
           "\"num_hidden_layers\": 9");
@@ -408,7 +408,7 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
     return (*model)->pieces().Tokenize(text);
   };
   EXPECT_EQ(ids("The"), ids("the"));
-  // tokenizer.json enables lower case, as tokenizer_config.json did.
+  // tokenizer.json enables lower-casing, as tokenizer_config.json did.
   EXPECT_EQ(VectorsOf(**ReadModel(folder_, /*longest=*/24)), wanted);
   Write("tokenizer.json", json("false"));
   EXPECT_THAT(

@@ -43,10 +43,10 @@ struct BertDescription {
   BertConfig config;
   int64_t vocabulary = 0;
   BertHead head = BertHead::kNone;
-  // At least two class names if HasClasses().
+  // The names of the classes. At least two if HasClasses().
   std::vector<std::string> classes = {};
   double classifier_dropout = 0;
-  // The id of the padding token, for writing; -1 if there is none.
+  // The id of the padding token to write. -1 if there is none.
   int64_t padding = -1;
 };
 

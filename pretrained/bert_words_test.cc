@@ -315,8 +315,8 @@ TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
   EXPECT_THAT(run->config, HasSubstr("pooling: POOLER"));
 }
 
-// A folder with modules.json must be read as a sentence embedding model,
-// whatever model it came from.
+// A folder with modules.json must be read as a sentence embedding model, even
+// if its config.json names another architecture.
 TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =

@@ -203,7 +203,7 @@ TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
       };
   using Config = CaptionerConfig;
   using Format = ImageFormat;
-  // Dropout rates matter only in training.
+  // Dropout rates matter only in training, so they must not be errors.
   EXPECT_EQ(error_of([](Config& config, Format&) {
               TransformerConfig& vision =
                   *config.mutable_vision_transformer()->mutable_transformer();
@@ -212,7 +212,8 @@ TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
               config.mutable_decoder()->set_embedding_dropout(0.3);
             }),
             "");
-  // By default, a feed-forward network is four times as wide as the model.
+  // By default, a feed-forward network is four times as wide as the model, so
+  // the missing field must not be an error.
   EXPECT_EQ(error_of([](Config& config, Format&) {
               config.mutable_vision_transformer()
                   ->mutable_transformer()

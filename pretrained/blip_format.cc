@@ -183,7 +183,7 @@ absl::StatusOr<BlipDescription> ParseBlipConfig(
     RequireTiedEmbeddings(*json);
   }
   RequireTiedEmbeddings(root);
-  // The other BLIP models have parts that captions do not need.
+  // Other BLIP models have parts that captioners do not need.
   if (constexpr char kKinds[] = "architectures"; root.Has(kKinds)) {
     for (const std::string& kind : root.TextList(kKinds)) {
       if (kind == kArchitecture) continue;

@@ -19,7 +19,7 @@ struct Gpt2Description {
   TransformerConfig transformer;
   int64_t vocabulary = 0;
   // The ids of the special tokens. `nullopt` if the file has no such id, or if
-  // the id is not below `vocabulary`. transformers only warns of such an id.
+  // the id is not below `vocabulary`. transformers only warns about such ids.
   std::optional<int64_t> begin;
   std::optional<int64_t> end;
 };

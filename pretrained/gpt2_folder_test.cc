@@ -92,8 +92,9 @@ absl::StatusOr<Gpt2> Read(const std::string& path) {
   return read;
 }
 
-// Returns a copy of a folder that tests may change. Copies the contents of the
-// files, because test data may consist of symbolic links.
+// Copies a folder and returns the path of the copy, which tests may change.
+// Copies the contents of the files, because test data may consist of symbolic
+// links.
 std::string CopyOf(const std::string& name) {
   const std::string folder = absl::StrCat(
       ::testing::TempDir(), "/",

@@ -52,8 +52,8 @@ void CheckSize(const JsonObject& json, const std::string& key,
 }
 
 // Returns the shorter side of an image after resizing, or `nullopt` if images
-// are stretched. The classes of transformers interpret a single number
-// differently.
+// are stretched. If "size" is a single number, the class of the processor
+// determines what it means.
 std::optional<int64_t> ReadShorterSide(const JsonObject& json,
                                        absl::string_view type, bool crops) {
   if (!json.Has("size")) return std::nullopt;

@@ -102,7 +102,7 @@ TEST_F(ImageProcessorTest, HasTwoNames) {
               HasSubstr("image_processor is missing"));
   EXPECT_TRUE(HasImageProcessor(folder_));
   EXPECT_THAT(Read(R"({"size": 8, "resample": 2})"), HasSubstr("BILINEAR"));
-  // Absent fields keep their values.
+  // Absent fields must have the values of Square().
   EXPECT_EQ(Read("{}"), "height: 8 width: 8 grey: false filter: BILINEAR ");
 }
 

@@ -60,8 +60,8 @@ std::string Wrapped(absl::string_view path, absl::string_view inner) {
   return absl::StrCat(names.first, " { ", names.second, " {\n", inner, "} }\n");
 }
 
-// Returns the BERT of a text classifier or of a model that predicts masked
-// words. The config of such a BERT also describes the tokenizer.
+// Returns the BERT config of a text classifier or of a model that predicts
+// masked words. The config also describes the tokenizer.
 absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   BertConfig config = folder.description.config;
   MaskedWordsConfig& tokens = *config.mutable_masked_words();

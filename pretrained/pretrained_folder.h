@@ -20,8 +20,8 @@
 namespace regard {
 
 struct PretrainedFolder {
-  // The text of an Experiment: the model, and data of the kind on which it can
-  // be evaluated.
+  // The text of an Experiment with the model, and with data of a kind on which
+  // the model can be evaluated.
   std::string config;
   // The settings of the folder for each kind of data and model that can start
   // from it, by path, such as "data.images" or "model.text_classifier". A part

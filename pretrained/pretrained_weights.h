@@ -58,8 +58,9 @@ struct WeightName {
   // Whether the parameter belongs to a task. It may be absent or have another
   // shape if the caller of Load() allows parameters to keep their values.
   bool of_task = false;
-  // Whether the tensor is written. False if the model of transformers lacks it.
-  // The output of the model must then not depend on it.
+  // Whether the tensor is written. False if the model of transformers lacks the
+  // tensor. The outputs of Regard's model must then not depend on the
+  // parameter.
   bool written = true;
 };
 

@@ -63,8 +63,8 @@ std::vector<float> VectorsOf(const SentenceEmbeddingModel& model) {
   return vectors;
 }
 
-// Tests six folders and their copies. Vectors are pooled as the folder
-// specifies, and normalized if it has a Normalize module.
+// Tests three kinds of pooling, with and without a Normalize module. Folders
+// that Regard writes must give the same vectors again.
 TEST(SentenceFolderTest, MakesTheVectorsThatSentenceTransformersWould) {
   FileOperations files;
   const std::string folder = JoinPath(::testing::TempDir(), "sentence_folder");

@@ -68,8 +68,8 @@ std::optional<TimmName> CutTimmName(absl::string_view name) {
   return cut;
 }
 
-// Reads "model_args", the arguments with which timm creates a model. The list
-// may be empty.
+// Reads "model_args", the arguments with which timm creates a model. All
+// arguments are optional.
 void ReadTimmArguments(const JsonObject& json, const TimmName& name,
                        VisionTransformerConfig* config) {
   constexpr const char* kKnown[] = {

@@ -73,8 +73,8 @@ ImageClassifier ClassifierOf(const VitDescription& description) {
 
 class VitParityTest : public ::testing::TestWithParam<std::string> {};
 
-// Compares tokens and logits, and all gradients of a weighted sum of them, to
-// 1e-5.
+// Compares tokens, logits and all gradients of a weighted sum of both, with a
+// tolerance of 1e-5.
 TEST_P(VitParityTest, ValuesAndGradients) {
   const Fixture fixture("values", Path(GetParam()));
   const absl::StatusOr<VitFolder> folder = Open(Path(GetParam()));
@@ -334,7 +334,7 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATimmConfig) {
               HasSubstr("interpolation"));
   EXPECT_THAT(ConfigError("/pretrained_cfg/mean", {0.5, 0.5}),
               HasSubstr("mean must be one number for each channel"));
-  // The number 4294967520 is 224 + 2^32.
+  // 4294967520 is 224 + 2^32. It must not be truncated to 224.
   for (const Json& size : {Json{3, 9}, Json{3, 0, 9}, Json{3, 9, 4097},
                            Json{3, 224, 4294967520}}) {
     EXPECT_THAT(ConfigError("/pretrained_cfg/input_size", size),

@@ -236,8 +236,8 @@ TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
   // read.
   EXPECT_EQ(found[0][0].ids.size(), 10);
   EXPECT_EQ(found[1][0].ids.size(), 4);
-  // In one pass over the whole text, each id is the likeliest after the ids
-  // before it.
+  // In one pass over the whole text, each id must be the likeliest after the
+  // ids before it.
   forward.BeginStep();
   Ids text = {0, 1, 2};
   text.insert(text.end(), found[0][0].ids.begin(), found[0][0].ids.end() - 1);

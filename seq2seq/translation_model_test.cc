@@ -152,7 +152,7 @@ TEST(TranslationModelTest, KeepsWhatMetricsAreMadeOf) {
             CorpusBleu(outputs, {{"x y z"}, {"x y"}}, BleuTokenizer::kNone));
   EXPECT_EQ(set.metrics[1].Value(), CorpusChrf(outputs, {{"x y z"}, {"x y"}}));
   EXPECT_EQ(set.metrics[2].Value(), 0);
-  // The metrics include bleu, so the totals must not.
+  // bleu is one of the metrics, so it must not be one of the totals.
   EXPECT_EQ(model.Evaluate().count("bleu_apart"), 0);
 }
 
@@ -211,7 +211,7 @@ TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
   EXPECT_NEAR(measured.at("d2l_loss"), std::log(7) / 10, 1e-6);
 }
 
-// All splits count, and each side is measured separately.
+// All splits must count, and each side must be measured separately.
 TEST(TranslationModelTest, FindsTheLongestSentencesOfAllSplits) {
   const SentencePair longest_source = Pair("a b a b", "x");
   const SentencePair longest_target = Pair("a", "x y z");

@@ -38,8 +38,8 @@ struct TranslationMember {
 
 // Returns the translations of each source, best first. A source has at least
 // one and at most search.n_best() translations. `sources` are results of
-// EncodeSource(), and no longer than the decoders support. The translations of
-// a source are bit-identical in any batch of sources.
+// EncodeSource(), and must not be longer than the decoders support. The
+// translations of a source are bit-identical in any batch of sources.
 std::vector<std::vector<Translation>> TranslateIds(
     absl::Span<const TranslationMember> members,
     absl::Span<const std::vector<int32_t>> sources, const SearchConfig& search,
@@ -48,7 +48,7 @@ std::vector<std::vector<Translation>> TranslateIds(
 class Translator {
  public:
   // `config` must have passed ValidateEncoderDecoder(). Sources are cut to
-  // `cut_tokens` ids, or not at all if it is 0. `seed` determines the initial
+  // `cut_tokens` ids unless `cut_tokens` is 0. `seed` determines the initial
   // values of the parameters. Without `finalize`, the parameters stay
   // uninitialized. `lengths` are the lengths of the training targets.
   Translator(const EncoderDecoderConfig& config,

@@ -29,9 +29,9 @@ ImageTransform DrawTransform(const ImageAugmentation& config,
                              int64_t epoch, int64_t example);
 
 // Sets out[i] to (p / 255 - mean) / deviation, where p is pixel i of the
-// transformed image, by bilinear interpolation between pixel centres. Input and
-// output have the shape [channels, height, width]. Mean and standard deviation
-// are fields of `format`, 1/2 by default.
+// transformed image. Pixels are interpolated bilinearly between pixel centres.
+// Input and output have the shape [channels, height, width]. Mean and standard
+// deviation are fields of `format`, 1/2 by default.
 template <typename T>
 void TransformImage(const uint8_t* pixels, const ImageShape& shape,
                     const ImageFormat& format, const ImageTransform& transform,

@@ -122,8 +122,8 @@ TEST(AugmentationTest, DrawsFromTheConfiguredRanges) {
   }
 }
 
-// An example is varied in the same way in any batch. Evaluations do not vary
-// images.
+// An example must be varied in the same way in any batch. Evaluations must not
+// vary images.
 TEST(AugmentationTest, ImagesOfABatch) {
   ImageSet set;
   set.shape = kShape;

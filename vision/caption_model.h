@@ -95,16 +95,16 @@ class CaptionModel : public Model<float> {
       const SearchConfig& search) const;
 
   // Traces how each token after the prompt is predicted from the tokens before
-  // it. Accepts the inputs of Predict(). The tokens are options.target, the
-  // model's own sentence, or `ids`.
+  // it. The tokens are options.target or `ids`. Without a target, they are the
+  // model's own sentence. Accepts the inputs of Predict().
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const PredictionRequest& request,
                                       const TraceOptions& options) const;
   absl::StatusOr<Traced<float>> Trace(const PredictionRequest& request,
                                       std::vector<int32_t> ids) const;
 
-  // Returns the best sentence for each image, without the prompt. All images
-  // are one batch.
+  // Returns the best sentence for each image, without the prompt. Computes all
+  // images in one batch.
   std::vector<std::vector<int32_t>> GenerateCaptions(
       Forward<float>& forward, const CaptionSet& set,
       absl::Span<const int64_t> images) const;

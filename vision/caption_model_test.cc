@@ -162,7 +162,7 @@ TEST(CaptionModelTest, PointingOfAUniformMap) {
   const auto measured = Evaluated(model, forward, Split::kTest);
   // There are a class token and 16 patches, four in each quadrant.
   EXPECT_NEAR(measured.at("pointing_mass"), 4.0 / 17, 1e-6);
-  // No quadrant has the most attention.
+  // All quadrants get the same attention, so no prediction is correct.
   EXPECT_EQ(measured.at("pointing_accuracy"), 0);
   EXPECT_NEAR(model.UniformMass(model.data().test), 4.0 / 17, 1e-6);
   std::vector<float> tokens(17, 0);

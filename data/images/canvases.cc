@@ -116,7 +116,7 @@ CaptionSet MakeCanvases(int64_t count, const DrawableObjects& objects,
     // column, and the other quadrant in its row.
     const int32_t quadrants[] = {corner, corner ^ 2, corner ^ 1};
     for (int thing = 0; thing < 3; ++thing) {
-      // Reserves 256 numbers for drawing one object.
+      // Reserves 256 random numbers for drawing one object.
       objects.draw(kinds[thing], random.BitsAt(draw++) >> 8,
                    absl::MakeSpan(tile));
       uint8_t* to = set.images.pixels.data() + i * set.images.shape.size() +

@@ -13,11 +13,11 @@
 
 namespace regard {
 
-// Parses grey images and their labels from two files, which may be compressed
-// by gzip. A damaged file, a label that is not below `classes`, different
-// numbers of images and labels, and a file without images are errors. Errors
-// name the file and the byte. Allocates no memory for elements that a header
-// declares but the file does not contain.
+// Parses grey images and their labels from two files, which may be
+// gzip-compressed. A damaged file, a label that is not below `classes`,
+// different numbers of images and labels, and a file without images are errors.
+// Errors name the file and the byte. Allocates no memory for elements that a
+// header declares but the file does not contain.
 absl::StatusOr<ImageSet> ParseLabelledImages(std::string image_bytes,
                                              absl::string_view image_path,
                                              std::string label_bytes,

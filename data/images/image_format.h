@@ -16,7 +16,8 @@ void ValidateImageFormat(const ImageFormat& format, ConfigProblems& problems);
 
 ImageShape ShapeOf(const ImageFormat& format);
 
-// Resizes `image`, which must have the channels of the format, to its size.
+// Resizes `image` to the size of the format. The image must have the channels
+// of the format.
 Image FitImage(const Image& image, const ImageFormat& format);
 
 }  // namespace regard

@@ -136,7 +136,7 @@ TEST_F(ImageListTest, FilesBesideTheFoldersAreNoClasses) {
               ElementsAre("cats", "dogs"));
 }
 
-// The files of the system, with a disk error for one path.
+// The file system, with a disk error for one path.
 class BadPath : public FileOperations {
  public:
   explicit BadPath(std::string path) : path_(std::move(path)) {}

@@ -348,9 +348,9 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     return absl::OkStatus();
   }
 
-  // Returns the sampler, or null if the config requests none. Checks here that
-  // the models support sampling, because the kind of a given model is known
-  // only after the model is read.
+  // Returns the sampler, or null if the config requests none. Checks that the
+  // models support sampling. The validation of the config cannot check this,
+  // because the kind of a given model is known only after the model is read.
   absl::StatusOr<std::shared_ptr<SubwordSampler>> MakeSampler(
       uint64_t seed, const Tokenizers& models) const {
     if (!options_.subwords().has_sampling()) return nullptr;

@@ -127,8 +127,8 @@ class Splitter {
     return seen_.insert(absl::StrJoin(sentence.pair.source, " ")).second;
   }
 
-  // Draws a sentence that was not drawn before, and in which held-out pairs
-  // occur as `meeting` says.
+  // Draws a sentence that was not drawn before, and whose MeetingOf() is
+  // `meeting`.
   PhrasebookSentence DrawNew(Meeting meeting) {
     for (int i = 0; i < kMaxFruitlessDraws; ++i) {
       PhrasebookSentence sentence = DrawSentence(random_);

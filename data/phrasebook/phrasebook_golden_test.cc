@@ -1,5 +1,5 @@
-// Compares French translations and alignments with examples of every
-// construction that were checked by hand.
+// Compares French translations and alignments with hand-checked examples of
+// every construction.
 
 #include <map>
 #include <set>

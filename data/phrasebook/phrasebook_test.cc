@@ -142,7 +142,7 @@ TEST(PhrasebookTest, TheFirstPairOfTrainIsTheyAreWatching) {
   const SentencePair& pair = DefaultPhrasebook().train.pairs.front();
   EXPECT_EQ(Text(pair.source), "they are watching .");
   EXPECT_EQ(Text(pair.target), "ils regardent .");
-  // `are` has no French counterpart and is linked with its subject.
+  // `are` has no French counterpart and is linked to its subject.
   EXPECT_THAT(pair.alignment,
               ElementsAre(AlignmentLink{0, 0}, AlignmentLink{0, 1},
                           AlignmentLink{1, 2}, AlignmentLink{2, 3}));

@@ -16,7 +16,7 @@
 namespace regard {
 
 // Returns the bytes as characters. Printable bytes of Latin-1 represent
-// themselves. The other 68 become U+0100 and the following characters, in
+// themselves. The other 68 bytes become U+0100 and the following characters, in
 // order. For example, a space becomes U+0120.
 std::string SpellBytes(absl::string_view bytes);
 

@@ -57,7 +57,7 @@ class BytePairs {
   // are the text.
   std::vector<Token> EncodeWithOffsets(absl::string_view text) const;
 
-  // Appends the bytes of a token, 0 <= id < size(). For an added token, these
+  // Appends the bytes of a token, 0 <= id < size(). The bytes of an added token
   // are its text. A character may consist of several tokens.
   void AppendBytes(int32_t id, std::string* out) const;
 

@@ -36,7 +36,8 @@ constexpr std::pair<const char*, const char*> kVerbs[] = {
     {"follows", "follow"}, {"likes", "like"},
 };
 
-// Returns the other number of a verb, or "" for other words.
+// Returns the plural of a singular verb and the singular of a plural verb, or
+// "" for other words.
 std::string OtherNumber(absl::string_view word) {
   for (const auto& [one, many] : kVerbs) {
     if (word == one) return many;
@@ -92,7 +93,8 @@ class GrammaticalitySource
  private:
   static std::vector<LabelledText> Make(int64_t count, uint64_t seed,
                                         const char* split) {
-    // The purpose makes the sentences differ from the sentences of `grammar`.
+    // The purpose makes the sentences differ from those that the data source
+    // `grammar` generates.
     const std::string purpose = absl::StrCat("grammaticality/", split);
     const std::string sentences =
         Grammar(EnglishRules()).Sentences(count, seed, purpose);

@@ -177,8 +177,8 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
   if (symbols.empty()) return {};
   symbols.back().after = -1;
   std::priority_queue<Merge> merges;
-  // Maps each unused piece to the number of bytes of its left part, when the
-  // piece was last considered.
+  // Maps each unused piece to the number of bytes that its left part had when
+  // the piece was last considered.
   absl::flat_hash_map<absl::string_view, size_t> unused_parts;
   const auto consider = [&](int left, int right) {
     if (left < 0 || right < 0) return;

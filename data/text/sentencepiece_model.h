@@ -59,8 +59,8 @@ class SentencepieceModel {
                                   const SubwordSamplingConfig& sampling,
                                   const RandomStream& random) const;
 
-  // Returns the number of characters of `text`, an upper bound of the number of
-  // tokens.
+  // Returns the number of characters of the normalized text, which is an upper
+  // bound on the number of tokens.
   int64_t MostTokens(absl::string_view text) const;
 
   bool is_bpe() const { return type_ == sentencepiece::TrainerSpec::BPE; }
@@ -76,7 +76,7 @@ class SentencepieceModel {
   struct Piece {
     float score = 0;
     bool user_defined = false;
-    // Whether the piece takes part in merges without being a token, unless it
+    // Whether the piece takes part in merges and is then split again, unless it
     // is one character. This is the behaviour of sentencepiece 0.1.97 and
     // 0.2.0. No vocabulary contains an unused piece.
     bool unused = false;
@@ -124,7 +124,8 @@ class SentencepieceModel {
   size_t longest_ = 0;       // length of the longest piece, in bytes
   size_t longest_user_ = 0;  // length of the longest user-defined piece, or 0
   float lowest_score_ = 0;
-  // At least this value, as in the library.
+  // The highest score of a piece, or this initial value if it is greater, as in
+  // the library.
   float highest_score_ = std::numeric_limits<float>::min();
 };
 

@@ -115,8 +115,9 @@ SubwordSamplingConfig Sampling(double alpha, int nbest_size = -1) {
   return sampling;
 }
 
-// Compares how often each segmentation of `text` is drawn with its probability.
-// A count deviates by 5 standard deviations with probability 6e-7.
+// Compares the frequency of each segmentation of `text` in random draws with
+// its probability. A count deviates by 5 standard deviations with probability
+// 6e-7.
 void ExpectDistribution(const SentencepieceModel& model, const char* text,
                         const SubwordSamplingConfig& sampling,
                         const std::map<std::string, double>& probabilities) {

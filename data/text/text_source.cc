@@ -179,7 +179,7 @@ class PlaceholderTextSource
   absl::StatusOr<TextData> Load(const DataRequest&) const override {
     TextData data;
     for (int i = 0; i < options_.characters(); ++i) {
-      // Every character is outside of the basic multilingual plane.
+      // Every character is outside the basic multilingual plane.
       const int index = i % options_.vocabulary();
       AppendUtf8(0x10000 + static_cast<char32_t>(index), &data.splits.train);
     }

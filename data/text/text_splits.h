@@ -14,8 +14,8 @@ struct TextSplits {
   std::string train;
   std::string dev;   // may be empty
   std::string test;  // may be empty
-  // The vocabulary that a trained model has stored. Empty if it is the
-  // vocabulary of the text.
+  // The vocabulary that a trained model has stored. Empty if the vocabulary is
+  // made from the text.
   std::string vocabulary = {};
 };
 

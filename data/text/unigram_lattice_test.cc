@@ -64,8 +64,9 @@ std::vector<std::pair<double, PieceEnds>> Sorted() {
   return sorted;
 }
 
-// Compares how often each path is drawn with its probability under `n` and
-// alpha. A count deviates by 5 standard deviations with probability 6e-7.
+// Compares the frequency of each path in random draws with its probability
+// under `n` and alpha. A count deviates by 5 standard deviations with
+// probability 6e-7.
 void ExpectDistribution(size_t n, double alpha,
                         const std::map<PieceEnds, int>& counts, int draws) {
   const auto sorted = Sorted();

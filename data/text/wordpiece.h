@@ -111,8 +111,8 @@ class WordPiece : public TokenList {
   // exist. As in the `tokenizers` library, there is no space before . ? ! and
   // the comma.
   std::string Decode(absl::Span<const int32_t> ids) const;
-  // Returns the text with its first masks replaced with these tokens. If a
-  // token continues a word, no space precedes it.
+  // Returns the text with its first masks replaced by these tokens. If a token
+  // continues a word, no space precedes it.
   std::string FillIn(absl::string_view text,
                      absl::Span<const int32_t> ids) const;
   // Joins words that are not split into pieces, as Decode() does.

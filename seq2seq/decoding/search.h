@@ -34,8 +34,8 @@ struct Hypothesis {
   // The log-probability divided by the length penalty, plus the coverage term.
   // Hypotheses are ordered by this score.
   double score = 0;
-  // Whether the last choice was the ending id. A beam search ends with it
-  // unless it is impossible or min_length leaves no space for it.
+  // Whether the last choice was the ending id. A beam search ends with this id,
+  // unless the id is impossible or min_length leaves no space for it.
   // SearchInputs::cut and SearchInputs::completes allow other ends.
   bool finished = false;
   // Whether the hypothesis was cut: it reached the limit of its source or of

@@ -171,9 +171,9 @@ class RecurrentDecoder : public Decoder<T> {
 
   const RecurrentDecoderConfig config_;
   const int64_t context_width_;  // 0 without context
-  // The column of the first layer's input at which the word begins. The context
-  // precedes the word if it enters the recurrence, and the fed-back readout
-  // follows it.
+  // The column of the first layer's input at which the word begins. If the
+  // context enters the recurrence, it precedes the word. The fed-back readout
+  // follows the word.
   const int64_t word_column_;
   std::unique_ptr<EmbeddingLayer<T>> embedding_;
   std::unique_ptr<AttentionLayer<T>> attention_;
