@@ -4,8 +4,8 @@
 
 namespace regard {
 
-// Models compute with (value - mean) / deviation. With the default scale, this
-// is the value itself.
+// Models compute with (value - mean) / deviation. With the default scale, the
+// result is the value itself.
 struct ColumnScale {
   double mean = 0;
   double deviation = 1;  // standard deviation, > 0

@@ -112,9 +112,9 @@ class AssociativeRecallSource
     return sequences;
   }
 
-  // Adds the weights of the free positions in order, and returns the position
-  // at which the sum exceeds `sum`. If rounding errors prevent that, returns
-  // the last free position.
+  // Sums up the weights of the free positions in order, and returns the
+  // position at which the total exceeds `sum`. If rounding errors prevent this,
+  // returns the last free position.
   static size_t Draw(const std::vector<double>& weights,
                      const std::vector<bool>& taken, double sum) {
     size_t place = 0;

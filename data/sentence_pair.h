@@ -8,7 +8,8 @@
 
 namespace regard {
 
-// Target word `target` is aligned with source word `source`, both from 0.
+// Target word `target` is aligned with source word `source`. Both indices start
+// at 0.
 struct AlignmentLink {
   int target = 0;
   int source = 0;

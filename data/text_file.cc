@@ -23,7 +23,8 @@ namespace {
 constexpr size_t kBufferBytes = size_t{1} << 16;
 constexpr int64_t kMaxTextBytes = int64_t{256} << 20;
 
-// Returns the first problem of `text` and its byte, or `nullopt`.
+// Returns the first problem of `text` and the byte at which it begins, or
+// `nullopt`.
 std::optional<std::pair<size_t, const char*>> FindProblem(
     absl::string_view text) {
   if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {

@@ -140,7 +140,7 @@ TEST(TextFileTest, AnErrorOfTheDiskIsTheMachines) {
       EXPECT_THAT(std::string(status.message()),
                   AllOf(HasSubstr("error: "), HasSubstr("Input/output error")));
     }
-    // One call opens the file, and the others read its chunks.
+    // One of the calls opens the file, and the other calls read its chunks.
     EXPECT_EQ(failures, 2 + bytes.size() / 65536);
   }
 }

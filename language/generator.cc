@@ -19,8 +19,8 @@ using Prompts = absl::Span<const std::vector<int32_t>>;
 constexpr int64_t kMaxPrompts = 64;
 constexpr int64_t kMaxPositions = 8192;
 
-// Returns the number of prompts in the next batch, which consists of the first
-// of `prompts`. `prompts` must not be empty.
+// Returns the number of prompts in the next batch. The batch begins with the
+// first prompt. `prompts` must not be empty.
 size_t BatchSize(Prompts prompts, int64_t block,
                  const GenerationOptions& options) {
   const SearchConfig& search = options.search;

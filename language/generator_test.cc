@@ -441,8 +441,8 @@ TEST_F(GeneratorTest, StopStringsAreOfTheTextNotOfIds) {
   EXPECT_THAT(Continue(model, {1}, options), ElementsAre(2, 2));
 }
 
-// A text that contains a stop string is complete, and competes with texts that
-// continue.
+// A text that contains a stop string must be complete, and must compete with
+// texts that continue.
 TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
   LanguageModel model = Make("block: 12");
   const absl::Span<float> bias = BiasAlone(model);
@@ -464,7 +464,7 @@ TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
   EXPECT_NEAR(found[1].score, std::log(0.144), 1e-5);
 }
 
-// Complete texts and texts that are cut compete by score.
+// Complete texts and texts that are cut must compete by score.
 TEST_F(GeneratorTest, ABeamCutsTextsAtTheLength) {
   LanguageModel model = Make("block: 12 examples: LINES");
   const SpecialIds special = model.vocabulary().special_ids();

@@ -35,7 +35,7 @@ EncodedText EncodeLines(const WordPiece& pieces, absl::string_view text);
 // A batch in the arena of a step.
 struct MaskedBatch {
   BertBatch input;
-  // The predicted tokens, as row * time + position.
+  // The positions of the predicted tokens, as row * time + position.
   absl::Span<const int32_t> positions;
   // The original ids of the predicted tokens.
   absl::Span<const int32_t> targets;

@@ -122,7 +122,7 @@ TEST_F(MaskedTextTest, MasksTheShareOfKnownTokens) {
   EXPECT_EQ(batch.targets.size(), 20);
   EXPECT_THAT(batch.input.lengths, Each(12));
   EXPECT_THAT(batch.input.types, IsEmpty());
-  // Positions that are not masked keep their words.
+  // Positions that are not masked must keep their words.
   std::set<int32_t> masked(batch.positions.begin(), batch.positions.end());
   EXPECT_EQ(masked.size(), 20);
   for (int32_t row = 0; row < 10; ++row) {

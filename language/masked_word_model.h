@@ -76,9 +76,10 @@ class MaskedWordModel : public BertModel {
             absl::Span<Var<float>> sums) const override;
   // Computes loss, token_accuracy and unigram_loss on dev and test. A fixed
   // fraction of the known tokens, 0.15, is replaced by [MASK] and predicted.
-  // unigram_loss requires a training text. It is the cross-entropy with the
-  // frequencies of the known tokens in this text. With next_sentence, also
-  // computes next_sentence_loss and next_sentence_accuracy.
+  // unigram_loss requires a training text. It is the loss of a model that
+  // always predicts the relative frequencies of the known tokens in this text.
+  // With next_sentence, also computes next_sentence_loss and
+  // next_sentence_accuracy.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
   // Computes the metrics of Evaluate() for the given examples. Inputs are the
@@ -96,7 +97,8 @@ class MaskedWordModel : public BertModel {
                                      const PredictOptions& options) const;
 
   // Traces the likeliest word of each [MASK], for the same inputs as Predict().
-  // A text without [MASK] must not be cut. Its trace has no outputs.
+  // A text without [MASK] must be short enough not to be cut. Its trace has no
+  // outputs.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const PredictionRequest& request,
                                       const TraceOptions& options) const;

@@ -100,7 +100,7 @@ TEST(MaskedWordModelTest, AnExampleHasItsTokensInTheOrderOfTheText) {
     ASSERT_EQ(
         gold.size(),
         std::vector<std::string>(absl::StrSplit(example.output, ' ')).size());
-    // Replacing each mask with the original word restores the text.
+    // Replacing each mask with the original word must restore the text.
     auto token = gold.begin();
     const std::vector<std::string> input = absl::StrSplit(example.input, ' ');
     for (std::string word : input) {
@@ -313,7 +313,7 @@ TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
       "expected a text with [MASK] among its first 16 tokens; got 'a\tb'");
 }
 
-// The trace has attention maps but no output.
+// The trace must have attention maps but no output.
 TEST(MaskedWordModelTest, ATextWithoutMaskIsTraced) {
   const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"));
   Tape<float> tape;

@@ -156,7 +156,7 @@ TEST_F(SentenceEmbedderTest, ThreadsChangeNoBit) {
 }
 
 // A batch has at most 512 ids. It has fewer if each thread then gets a batch,
-// but not fewer than 128.
+// but never fewer than 128.
 TEST_F(SentenceEmbedderTest, ABatchIsOfTextsOfSimilarLength) {
   const auto sizes = [&](const std::vector<size_t>& lengths, int threads) {
     std::vector<std::vector<int32_t>> ids;

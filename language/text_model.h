@@ -22,8 +22,8 @@
 
 namespace regard {
 
-// Returns the vocabulary that `text` contains, which must be valid. Without
-// one, makes a vocabulary from the characters of all splits or from the words
+// Returns the vocabulary that `text` contains, which must be valid. If there is
+// none, makes a vocabulary from the characters of all splits or from the words
 // of the training text. For BYTE_PAIRS, `text` must contain a vocabulary.
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);

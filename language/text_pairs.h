@@ -27,10 +27,10 @@ struct TextPair {
 // The names of classes 0 and 1 of next-sentence prediction.
 inline constexpr const char* kPairClasses[] = {"follows", "does not follow"};
 
-// Makes the pairs of a text. Line i consists of tokens lines[i] ..
-// lines[i + 1] - 1. Document i consists of lines documents[i] ..
-// documents[i + 1] - 1. No line or document may be empty. Each list has one
-// more element than there are lines or documents. `tokens` must be at least 2.
+// Makes the pairs of a text. Line i consists of tokens lines[i] .. lines[i + 1]
+// - 1. Document i consists of lines documents[i] .. documents[i + 1] - 1. No
+// line or document may be empty. Each list has one more element than there are
+// lines or documents. `tokens` must be at least 2.
 //
 // Lines of a document form a chunk when they have at least `tokens` tokens, or
 // when the document ends. A chunk is cut at the end of a random line. The part
@@ -45,7 +45,7 @@ inline constexpr const char* kPairClasses[] = {"follows", "does not follow"};
 //
 // Lines of more than `tokens` / 2 tokens count as several lines. Unlike BERT's
 // program, this function does not make some pairs shorter on purpose. If the
-// text is a single document, `second` may be any lines outside of the chunk. If
+// text is a single document, `second` may be any lines outside the chunk. If
 // there are no such lines, no pair is made.
 std::vector<TextPair> MakeTextPairs(absl::Span<const int64_t> lines,
                                     absl::Span<const int64_t> documents,

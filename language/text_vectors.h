@@ -17,8 +17,8 @@ struct VectorOptions {
   bool normalize = true;
 };
 
-// Pools the first lengths[i] >= 1 rows of each x[i]. Maps [texts, time, width]
-// to [texts, width].
+// Pools the first lengths[i] rows of each x[i], at least one. Maps [texts,
+// time, width] to [texts, width].
 Var<float> PoolTokens(TextEmbedderConfig::Pooling pooling, Var<float> x,
                       absl::Span<const int32_t> lengths);
 

@@ -315,7 +315,7 @@ TEST(TextStreamTest, StopsBeforeAStopString) {
   EXPECT_THAT(Streamed("xabcabd", {"abd"}, &stopped),
               ElementsAre("x", "", "", "abc", "", "", "", ""));
   EXPECT_TRUE(stopped);
-  // The withheld bytes appear at the end if they are not a stop string.
+  // The withheld bytes must appear at the end if they are not a stop string.
   EXPECT_THAT(Streamed("abcab", {"abd"}, &stopped),
               ElementsAre("", "", "abc", "", "", "ab"));
   EXPECT_FALSE(stopped);

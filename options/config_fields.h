@@ -57,7 +57,7 @@ std::vector<PathStep> SplitPath(absl::string_view path);
 // numbers that overflow or become 0, numbers in place of enums or booleans, and
 // invalid UTF-8.
 
-// A value of one token, with an optional minus sign.
+// A value that consists of one token, with an optional minus sign.
 struct WrittenValue {
   bool negative = false;
   Token::Kind kind = Token::Kind::kEnd;

@@ -160,7 +160,7 @@ TEST_F(ReaderTest, AMessageThatReplacesIsNotCombined) {
   EXPECT_EQ(Read("a.textproto"), LineOf("whole { leaf: 3 }"));
   EXPECT_EQ(Set("whole { leaf: 1 child { leaf: 2 } }", "whole={child {}}"),
             LineOf("whole { child {} }"));
-  // An override of a field inside the message sets only this field.
+  // An override of a field inside the message must set only this field.
   EXPECT_EQ(Set("whole { leaf: 1 child { leaf: 2 } }", "whole.leaf=3"),
             LineOf("whole { leaf: 3 child { leaf: 2 } }"));
 }
@@ -238,7 +238,7 @@ TEST_F(ReaderTest, OverridesReachElements) {
 TEST_F(ReaderTest, TheOnlyElementNeedsNoIndex) {
   EXPECT_EQ(Set("model { layers { heads: 1 } }", "model.layers.heads=8"),
             LineOf("model { layers { heads: 8 } }"));
-  // A missing element is created, like a missing message.
+  // A missing element must be created, like a missing message.
   EXPECT_EQ(Set("seed: 3", "model.layers.heads=8"),
             LineOf("seed: 3 model { layers { heads: 8 } }"));
   EXPECT_EQ(origins_.Find("model.layers[0].heads"), "--set");

@@ -133,7 +133,7 @@ TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
               HasSubstr("truncation_side must be one of right"));
 }
 
-// The folder has the same files as the folder of all-MiniLM-L6-v2.
+// The folder has the same files as the folder of the model all-MiniLM-L6-v2.
 TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
   EXPECT_EQ(SentenceError("sentence_bert_config.json",
                           R"({"max_seq_length": 7, "do_lower_case": false})"),
@@ -269,8 +269,8 @@ TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
   EXPECT_THAT(Error("config.json", class_of("BertJapaneseTokenizer")),
               HasSubstr("F/config.json:1:44: error: tokenizer_class must"));
   EXPECT_EQ(Error(kTokenizerConfig, class_of("BertTokenizer")), "");
-  // Other tokenizer classes are accepted if tokenizer.json specifies BERT's
-  // behaviour.
+  // Classes of other tokenizers must be accepted if tokenizer.json specifies
+  // BERT's behaviour.
   Write(kTokenizerConfig, class_of("XLMRobertaTokenizer"));
   EXPECT_EQ(Error(kTokenizer, kTokenizerText), "");
   EXPECT_THAT(

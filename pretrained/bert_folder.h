@@ -22,7 +22,7 @@
 
 namespace regard {
 
-// The contents of a folder without its weights. `longest` is the minimum of the
+// The contents of a folder, except the weights. `longest` is the minimum of the
 // length limits of the model, the tokenizer and sentence_bert_config.json.
 struct BertFolder : WordPieceFiles {
   std::string path;

@@ -84,7 +84,7 @@ std::vector<float> VectorsOf(const SentenceEmbeddingModel& model) {
   return vectors;
 }
 
-// A copy of the folder that tests may change.
+// Copies the folder. Tests may change the files of the copy.
 class BertFolderTest : public ::testing::Test {
  protected:
   void SetUp() override {

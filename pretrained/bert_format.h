@@ -23,7 +23,7 @@ namespace regard {
 inline constexpr char kTokenizer[] = "tokenizer.json";
 inline constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 
-// The head of a model in addition to the encoder.
+// The head that a model has in addition to the encoder.
 enum class BertHead {
   kNone,            // BertModel, and models whose head is ignored
   kFollows,         // BertForNextSentencePrediction: two classes of pairs
@@ -118,8 +118,8 @@ absl::Status WriteSentenceFiles(const SentenceFiles& sentence, int64_t width,
                                 FileOperations& files);
 
 // Returns the table of tensor names for a Bert and `head`, the head of a
-// TextClassifier or a MaskedWordModel. Tables of description.vocabulary rows
-// may have fewer rows in the model.
+// TextClassifier or a MaskedWordModel. In the model, tables may have fewer than
+// description.vocabulary rows.
 WeightTable BertWeights(const BertDescription& description, BertHead head);
 
 }  // namespace regard

@@ -13,7 +13,7 @@ namespace {
 
 using ::regard::testing::IsOk;
 
-// Returns the config of a model with 32 positions. `kind` is its
+// Returns the config of a model with 32 positions. `kind` is the value of
 // position_embedding_type.
 TransformerConfig TransformerOf(const std::string& kind) {
   const auto description =

@@ -60,7 +60,7 @@ std::vector<std::string> LinesOf(const std::string& name) {
   return lines;
 }
 
-// Returns the model that a run creates from the folder if it has no text.
+// Returns the model that a run without a text creates from the folder.
 std::unique_ptr<MaskedWordModel> ModelOf(const BertFolder& folder,
                                          bool next_sentence) {
   BertConfig config = folder.description.config;
@@ -293,8 +293,8 @@ TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
   EXPECT_EQ(ParseBertConfig(kConfig, "config.json")->head, BertHead::kWords);
 }
 
-// The classes of a BertForNextSentencePrediction are "follows" and "does not
-// follow".
+// A BertForNextSentencePrediction must be read as a text classifier with the
+// classes "follows" and "does not follow".
 TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =

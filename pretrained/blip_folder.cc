@@ -77,8 +77,8 @@ TransformerConfig ImageEncoderPart(TransformerConfig config) {
   return WithoutRates(std::move(config));
 }
 
-// Returns `config` with the attention of its cross-attention layers, whose
-// score is scaled_dot.
+// Returns `config` with its cross-attention in place of its self-attention, so
+// that CheckSameTransformer() compares the cross-attention.
 TransformerConfig CrossAttentionPart(TransformerConfig config) {
   *config.mutable_attention() =
       LayerConfig(AttentionRegistry(), config, 0).cross_attention();

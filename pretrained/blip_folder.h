@@ -19,7 +19,7 @@
 
 namespace regard {
 
-// The contents of a folder without its weights.
+// The contents of a folder, except the weights.
 struct BlipFolder {
   std::string path;
   WordPieceFiles tokenizer = {};

@@ -61,7 +61,7 @@ std::unique_ptr<CaptionModel> ModelOf(const BlipFolder& folder) {
                                         std::move(data), ModelOptions());
 }
 
-// A copy of the folder that tests may change.
+// Copies the folder. Tests may change the files of the copy.
 class BlipFolderTest : public ::testing::Test {
  protected:
   void SetUp() override {

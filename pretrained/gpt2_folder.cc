@@ -155,8 +155,8 @@ absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
 namespace {
 
 // Returns whether tokenizer_config.json can name the token. It can if the
-// vocabulary spells the token as its text. For example, the vocabulary spells "
-// the" and bytes that are not text differently.
+// vocabulary spells the token as its text. It cannot name, for example, " the"
+// or bytes that are not text.
 bool HasName(absl::string_view token, const BytePairs& pairs) {
   return SpellBytes(token) == token ||
          std::ranges::any_of(

@@ -21,7 +21,7 @@
 
 namespace regard {
 
-// The contents of a folder without its weights.
+// The contents of a folder, except the weights.
 struct Gpt2Folder {
   std::string path;
   // `block` is the number of positions.

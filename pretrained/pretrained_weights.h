@@ -32,9 +32,9 @@ namespace regard {
 // Parameters of Regard, and the tensors that contain them.
 //
 // If several rows name one parameter, only the tensor of the first row is
-// written. When reading, at least one of these tensors must exist, and all that
-// exist must be equal. If `ours` is an alias (tied weights), its tensor is
-// optional and never written.
+// written. A folder must contain at least one of these tensors. If it contains
+// several, they must be equal. If `ours` is an alias (tied weights), its tensor
+// is optional and never written.
 struct WeightName {
   // The name of a parameter. "*" stands for any one part between dots.
   std::string ours;
@@ -71,8 +71,8 @@ struct WeightTable {
   // Name endings in older files, each with its replacement, such as {".gamma",
   // ".weight"}.
   std::vector<std::pair<std::string, std::string>> old_endings = {};
-  // The names of tensors that are ignored, without the prefix. A last part "**"
-  // matches any number of parts.
+  // The names of tensors that are ignored, without the prefix. At the end of a
+  // name, "**" matches any number of parts.
   std::vector<std::string> ignored = {};
 };
 

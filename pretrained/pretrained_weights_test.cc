@@ -124,7 +124,7 @@ class PretrainedWeightsTest : public ::testing::Test {
     const auto weights = PretrainedWeights::Open(folder_, Table());
     return weights.ok() ? weights->Load(store, kept) : weights.status();
   }
-  // Writes the tensors to one file. Returns the error of loading them.
+  // Writes the tensors to one file, loads them, and returns the error.
   std::string ErrorOf() {
     Write("model.safetensors", tensors_);
     ParameterStore<float> store;
@@ -259,7 +259,7 @@ TEST_F(PretrainedWeightsTest, NamesAllThatIsWrong) {
       "numbers that are not finite, the first at index 4; all must be finite");
 }
 
-// Both parameters in this tensor have the same problem.
+// The problem is the same for both parameters, so it must be listed once.
 TEST_F(PretrainedWeightsTest, NamesATensorOfSeveralParametersOnce) {
   tensors_[2].shape = {6, 2};
   EXPECT_EQ(absl::StrReplaceAll(ErrorOf(), {{folder_, "DIR"}}),

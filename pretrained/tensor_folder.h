@@ -24,7 +24,7 @@ class TensorFolder {
   // all problems:
   // * files that are missing or are links,
   // * tensors that are not in the file that the index names,
-  // * an index that names a path outside of the folder, which is not opened.
+  // * an index that names a path outside the folder, which is not opened.
   static absl::StatusOr<TensorFolder> Open(const std::string& folder);
 
   // The path of the file that lists the tensors: model.safetensors, or the

@@ -22,7 +22,8 @@ namespace regard {
 
 namespace {
 
-// The sizes of a model variant that timm names, such as "base".
+// The sizes of a model variant. timm has names for the variants, such as
+// "base".
 struct Variant {
   absl::string_view name;
   int width;

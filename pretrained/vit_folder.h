@@ -18,7 +18,7 @@
 
 namespace regard {
 
-// The contents of a folder without its weights.
+// The contents of a folder, except the weights.
 struct VitFolder {
   std::string path;
   VitDescription description;

@@ -163,6 +163,7 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
 }
 
 // Latent attention without a rotary part has a source slot without elements.
+// This slot must not share storage with another slot.
 TEST(DecoderCacheTest, ASourceWithoutElementsSharesNothing) {
   Tape<float> tape;
   Arena arena;

@@ -33,7 +33,8 @@ RecurrentOptions StackOf(const RecurrentEncoderConfig& config) {
 // The values of the memory are the outputs of the last layer, [sources, time,
 // directions * hidden]. The summary is the last state of that layer, with both
 // directions concatenated. The final state contains the state of each layer. If
-// the encoder is bidirectional, this is the state of the backward direction.
+// the encoder is bidirectional, it contains only the states of the backward
+// direction.
 template <typename T>
 class RecurrentEncoder : public Encoder<T> {
  public:

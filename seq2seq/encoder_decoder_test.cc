@@ -120,9 +120,8 @@ constexpr Kind kEveryKind[] = {
      "cross_attention { head_output { gate { bias: 1 } } } }"},
 };
 
-// The backward direction ends at the beginning of a sentence. The decoder
-// starts from the final state of this direction, and not of the forward
-// direction.
+// The backward direction ends at the beginning of a sentence. The decoder must
+// start from the final state of this direction, not of the forward direction.
 TEST(RecurrentEncoderTest, OfBothDirectionsTheFinalStateIsTheBackwardOne) {
   TestModel<double> model(
       "encoder { embedding: 3 hidden: 3 bidirectional: true } attention { "

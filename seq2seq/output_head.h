@@ -1,8 +1,8 @@
 // The output head of a decoder, which maps readouts to logits and losses.
 //
-// Its hook points are "readout", the input, and "logits", the output. If a hook
-// replaces the logits or needs their gradient, the loss is computed from logits
-// that are stored in full.
+// Its hook points are "readout" (the input) and "logits" (the output). If a
+// hook replaces the logits or needs their gradient, the loss is computed from
+// logits that are stored in full.
 #ifndef SEQ2SEQ_OUTPUT_HEAD_H_
 #define SEQ2SEQ_OUTPUT_HEAD_H_
 

@@ -23,7 +23,8 @@ using ::testing::ElementsAre;
 constexpr char kTied[] = "tied_embeddings: TARGET_OUTPUT ";
 constexpr char kTransform[] = "output_transform: true ";
 
-// A head of vocabulary 3, and the embedding whose weight it may share.
+// A head for a vocabulary of three words, and the embedding whose weight it may
+// share.
 template <typename T>
 struct Head {
   explicit Head(const std::string& fields, int width = 2)

@@ -161,7 +161,7 @@ class RanksOfMemory : public TransformerDecoder<float> {
 };
 
 // If a search returns weights, Begin() must split the memory into heads only in
-// the layer that serves as the alignment. The steps do not split it again.
+// the layer that serves as the alignment. The steps must not split it again.
 TEST(TransformerAlignmentTest, OnlySplitsTheMemoryOfItsLayer) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);

@@ -145,7 +145,7 @@ TEST(TransformerTrainingTest, ThreadsChangeNoBit) {
   }
 }
 
-// Dropout does not depend on the shard that contains the example.
+// Dropout must not depend on the shard that contains the example.
 TEST(TransformerTrainingTest, DropoutAndDropPathFollowTheExample) {
   const TestModel<double> model(kDropping);
   const ParallelCorpus pairs = CorpusOf(Pairs());

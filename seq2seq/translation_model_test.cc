@@ -100,8 +100,8 @@ class SameEverywhere {
   TranslationModel model_;
 };
 
-// Returns sentences with seven target tokens, <eos> included. Two of them are
-// "x".
+// Returns sentences with seven target tokens, <eos> included. Two of these
+// tokens are "x".
 std::vector<SentencePair> TwoSentences() {
   return {Pair("a", "x y z"), Pair("b a", "x y")};
 }

@@ -36,7 +36,8 @@ Translator TranslatorOfAB(const char* config) {
                     /*seed=*/1);
 }
 
-// The source has more ids than one part of the model supports.
+// The source has more ids than one part of the model supports, so it must be an
+// error.
 TEST(TranslatorTest, ALongSourceIsAnError) {
   for (const char* config :
        {"encoder { embedding: 4 hidden: 6 } "
@@ -88,7 +89,7 @@ TEST(TranslatorTest, AnUntrainedModelReachesTheGreatestLength) {
   }
 }
 
-// The target has more ids than the decoder supports.
+// The target has more ids than the decoder supports, so it must be cut.
 TEST(TranslatorTest, ALongTargetIsCut) {
   const Translator translator = TranslatorOfAB(
       "encoder { embedding: 4 hidden: 6 } decoder { embedding: 4 hidden: 6 } "

@@ -175,7 +175,7 @@ TEST(TranslateTest, AWideBeamFindsTheBestOfAllTranslations) {
   TestModel model("embedding: 5 hidden: 6", "additive {}",
                   "embedding: 5 hidden: 6", /*target_words=*/6, 3);
   // There are three words, <unk> included, so there are 13 translations of at
-  // most two words. Each is followed by <eos>.
+  // most two words. Each translation is followed by <eos>.
   std::vector<Ids> all = {{}};
   for (size_t i = 0; i < 4; ++i) {
     for (const int32_t id : {0, 4, 5}) {
@@ -245,7 +245,7 @@ TEST(TranslateTest, ALongerSearchEndsAtItsLimit) {
     const std::vector<Translation> found =
         model.Translate({{4, 3}, {4, 5, 6, 3}}, Options(beam, 1, 2));
     ASSERT_EQ(found.size(), 2);
-    // The last choice is <eos>, although the model gives it almost no
+    // The last choice must be <eos>, although the model gives it almost no
     // probability.
     EXPECT_EQ(found[0].ids.size(), 3);
     EXPECT_EQ(found[1].ids.size(), 5);

@@ -1,4 +1,5 @@
-// Tokenizes sentences that a user types, and notes unknown words and cuts.
+// Tokenizes sentences that a user types, and makes notes about unknown words
+// and cut sentences.
 #ifndef SEQ2SEQ_TYPED_SENTENCE_H_
 #define SEQ2SEQ_TYPED_SENTENCE_H_
 

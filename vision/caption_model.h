@@ -164,7 +164,7 @@ class CaptionModel : public Model<float> {
                              const PredictionRequest& request,
                              Written written) const;
 
-  // Returns the first id followed by the ids of the words.
+  // Returns the first id of a sentence, followed by the ids of the words.
   std::vector<int32_t> PromptIds(absl::Span<const std::string> words) const;
   // Returns the hypotheses of each image after `prompt`, a result of
   // PromptIds().

@@ -215,7 +215,8 @@ TEST(CaptionModelTest, AnEvaluationReads64ImagesAtOnce) {
               ElementsAre(64, 1, 64, 1));
 }
 
-// Each sentence is a training example, and any of them counts as correct.
+// Each sentence must be a training example, and any of the sentences must count
+// as correct.
 TEST(CaptionModelTest, AnImageMayHaveSeveralSentences) {
   CaptionSplits data = Canvases(3, 2);
   Tape<float> tape;

@@ -19,8 +19,9 @@ namespace regard {
 
 namespace {
 
-// The maximum number of tokens that are predicted at once, unless one image has
-// more. The activations then take little memory and stay in the caches.
+// The maximum number of tokens of the images that are classified at once,
+// unless one image has more. The activations then take little memory and stay
+// in the caches.
 constexpr int64_t kMaxTokens = 512;
 
 }  // namespace

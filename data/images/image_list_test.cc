@@ -210,8 +210,8 @@ TEST_F(ImageListTest, SaysWhichFoldersAndFilesAreNotRead) {
                        "or .jpeg: 'birds/0.webp', 'cats/notes.txt'")));
 }
 
-// The error lists the first 20 bad images, the number of all bad images, and
-// the classes that have no good image.
+// The error must list the first 20 bad images, the number of all bad images,
+// and the classes that have no good image.
 TEST_F(ImageListTest, NamesBadImages) {
   std::filesystem::create_directory(Path("birds"));
   for (int i = 10; i < 35; ++i) {

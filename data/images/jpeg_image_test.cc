@@ -99,7 +99,7 @@ TEST(DecodeJpegTest, LimitsScans) {
   EXPECT_EQ(ErrorOf(Jpeg("", "\x11", 1, 201)),
             "has more than 200 scans, the limit; save it as a baseline JPEG "
             "file");
-  // A second file after the image is ignored.
+  // A second file after the image must be ignored.
   EXPECT_TRUE(DecodeJpeg(Jpeg("", "\x11", 1) + Jpeg("", "\x11", 1, 201)).ok());
 }
 

@@ -33,7 +33,8 @@ struct Window {
   std::vector<int32_t> weights = {};  // unit: 2^-kFractionBits
 };
 
-// Returns the windows of the central `kept` output pixels, out of `to`.
+// Returns the windows of `kept` output pixels, in the centre of all `to` output
+// pixels.
 std::vector<Window> Windows(int64_t from, int64_t to, int64_t kept,
                             Resampling resampling) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);

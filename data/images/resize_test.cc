@@ -31,7 +31,7 @@ TEST(ResizeImageTest, AHalfIsAWeightedMeanOfFour) {
 TEST(ResizeImageTest, ADoubleLiesBetweenNeighbours) {
   EXPECT_THAT(ResizeImage(Row({0, 80}), 1, 4, Resampling::kBilinear).pixels,
               ElementsAre(0, 20, 60, 80));
-  // A column with these pixels gives the same result.
+  // A column with these pixels must give the same result.
   Image column = Row({0, 80});
   column.shape = {1, 2, 1};
   EXPECT_THAT(ResizeImage(column, 4, 1, Resampling::kBilinear).pixels,

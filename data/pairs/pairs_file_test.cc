@@ -166,7 +166,7 @@ TEST(PairsFileTest, DigestIsThatOfTheWholeFile) {
   EXPECT_EQ(data->digests.at("data.path"), Sha256Hex(text));
 }
 
-// The file has a hole, so it takes almost no space on the disk.
+// The file is sparse, so it takes almost no space on the disk.
 TEST(PairsFileTest, AFileOfAnySizeIsReadWhereTheFirstPairsAreWanted) {
   const std::string path = ::testing::TempDir() + "/large.txt";
   std::ofstream(path) << "A.\tB.\nC\tD\n";

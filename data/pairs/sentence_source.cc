@@ -218,7 +218,7 @@ class PlaceholderSource
   }
 
   // Adds pairs, and counts all words of both vocabularies. The vocabularies
-  // therefore have the configured sizes even if no pair contains some words.
+  // therefore have the configured sizes even if some words occur in no pair.
   absl::StatusOr<SentenceData> Load(const DataRequest&) const override {
     SentenceData data;
     for (int i = 0; i < options_.pairs(); ++i) {

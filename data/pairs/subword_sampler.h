@@ -25,7 +25,7 @@
 namespace regard {
 
 // Segments sentence pairs at random. Maps the text of the pairs into memory,
-// and takes 16 more bytes per pair.
+// and uses 16 additional bytes per pair.
 class SubwordSampler {
  public:
   // Both models must support sampling. Uses subwords.sampling, max_tokens and

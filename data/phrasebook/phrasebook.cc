@@ -141,7 +141,7 @@ class Splitter {
     return {};
   }
 
-  // The other splits use only words of `train`.
+  // Splits other than `train` get only sentences whose words occur in `train`.
   void Fill(int size, Meeting meeting, PhrasebookSplit& split) {
     while (static_cast<int>(split.pairs.size()) < size) {
       const PhrasebookSentence sentence = DrawNew(meeting);

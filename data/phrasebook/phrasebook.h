@@ -38,9 +38,8 @@ struct PhrasebookSplit {
   std::vector<absl::string_view> constructions;
 };
 
-// The splits. No sentence occurs more than once, neither within a split nor in
-// different splits. All words of the other three splits occur in `train`, on
-// both sides.
+// The splits. No sentence occurs twice, whether in one split or in two splits.
+// All words of the other three splits occur in `train`, on both sides.
 struct Phrasebook {
   PhrasebookSplit train;
   PhrasebookSplit dev;

@@ -53,7 +53,7 @@ class BytePairs::WordMerger {
     }
   };
 
-  // Searches for a merge of the symbol at `position` with the next one.
+  // Searches for a merge of the symbol at `position` with the next symbol.
   void Consider(int64_t position) {
     const Symbol& left = symbols_[position];
     const auto rank = pairs_.ranks_.find({left.id, symbols_[left.after].id});

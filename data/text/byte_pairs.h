@@ -97,8 +97,8 @@ class BytePairs {
   AddedTokens added_;
 };
 
-// Reads the tokenizer of a directory from tokenizer.json or, if that is
-// missing, from vocab.json and merges.txt. If vocab.json has <|endoftext|>, it
+// Reads the tokenizer of a directory from tokenizer.json. If this file is
+// missing, reads vocab.json and merges.txt. If vocab.json has <|endoftext|>, it
 // is an added token. Further added tokens are read from added_tokens.json,
 // special_tokens_map.json and tokenizer_config.json, if these files exist.
 // Errors are the same as in FromText(). Tokens that are added around a text are

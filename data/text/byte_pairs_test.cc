@@ -369,7 +369,8 @@ TEST_F(BytePairsFolderTest, PutsNothingAroundATextOfAWholeTokenizer) {
   EXPECT_THAT(Error(), HasSubstr("one of ByteLevel, TemplateProcessing"));
 }
 
-// The folder of GPT-2 does not declare <|endoftext|> as an added token.
+// The folder of GPT-2 does not declare <|endoftext|> as an added token. It must
+// be one nevertheless.
 TEST_F(BytePairsFolderTest, TheEndOfATextIsAnAddedToken) {
   Json vocabulary = Small()["model"]["vocab"];
   vocabulary["<|endoftext|>"] = 259;

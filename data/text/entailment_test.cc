@@ -53,7 +53,7 @@ TEST(EntailmentRulesTest, WhatCannotBe) {
 }
 
 TEST(EntailmentRulesTest, WhatMayBe) {
-  // 6 of the 39 nouns name dogs, and 9 name persons.
+  // 6 of the 39 nouns are words for dogs, and 9 are words for persons.
   EXPECT_THAT(
       Of(EntailmentRule::kOtherNoun, kSentence),
       AllOf(SizeIs(33 + 30), Contains("the small bird helps the nurse ."),
@@ -88,7 +88,7 @@ TEST(EntailmentPairsTest, LabelsAndRulesHaveEqualShares) {
     ASSERT_NE(*made[i].second, made[i].text);
     const EntailmentRule rule = kRules[i % 3][i / 3 % 6];
     if (rule == EntailmentRule::kAnother) {
-      // A sentence of this pair must not occur in an earlier pair.
+      // No sentence of this pair may occur in an earlier pair.
       EXPECT_EQ(seen.count(made[i].text) + seen.count(*made[i].second), 0);
     } else {
       EXPECT_THAT(pairs.Apply(rule, made[i].text), Contains(*made[i].second));

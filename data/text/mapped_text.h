@@ -1,6 +1,6 @@
-// Text that is written once and read often. It is stored in a file without a
-// name that is mapped into memory, so that the system can free its pages at any
-// time.
+// Text that is written once and read often. It is stored in an unnamed file
+// that is mapped into memory. The system can therefore free the pages of the
+// text at any time.
 #ifndef DATA_TEXT_MAPPED_TEXT_H_
 #define DATA_TEXT_MAPPED_TEXT_H_
 

@@ -46,8 +46,8 @@ struct TextRules {
 };
 
 // Returns the words of a sentence. Bytes that are not UTF-8 become U+FFFD (in
-// files they are an error). If there is a vocabulary, kGenerated also splits
-// words by it.
+// files they are an error). If there is a vocabulary, kGenerated also uses it
+// to split words.
 std::vector<std::string> PrepareWords(absl::string_view text,
                                       const TextRules& rules,
                                       const Vocabulary* vocabulary = nullptr);

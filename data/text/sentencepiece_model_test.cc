@@ -44,7 +44,7 @@ TEST(SentencepieceModelTest, MergesByScoreFromTheLeft) {
               ElementsAre(std::string(kSpaceSymbol), "abc"));
   EXPECT_THAT(model->Tokenize("bcab"),
               ElementsAre(std::string(kSpaceSymbol), "bc", "ab"));
-  // If merges have equal scores, the leftmost comes first.
+  // If merges have equal scores, the leftmost merge must come first.
   EXPECT_THAT(model->Tokenize("aaa"),
               ElementsAre(std::string(kSpaceSymbol), "aa", "a"));
 }

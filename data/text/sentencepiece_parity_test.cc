@@ -89,9 +89,9 @@ SubwordsConfig Training(SubwordsConfig::Kind kind, int vocabulary_size,
   return options;
 }
 
-// A user-defined piece takes precedence with any score, and the character map
-// does not change it. In this text, "\uff21" is a user-defined piece, and
-// "\uff22" is not.
+// A user-defined piece takes precedence whatever its score is, and the
+// character map does not change it. In this text, "\uff21" is a user-defined
+// piece, and "\uff22" is not.
 TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   const absl::StatusOr<std::string> trained =
@@ -134,8 +134,8 @@ TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
   }
 }
 
-// Unused pieces take part in the merges of BPE and are split again. Unigram
-// models and characters ignore them.
+// Unused pieces take part in the merges of BPE and are split again. Unigram and
+// character models ignore them.
 TEST(SentencepieceParityTest, SegmentsUnusedPiecesAsThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   const RandomStream random(3, "unused");

@@ -72,7 +72,7 @@ class HeldSignals {
   HeldSignals& operator=(const HeldSignals&) = delete;
 
   // Returns the next blocked signal, or SIGCHLD. Another thread may take a
-  // SIGCHLD, so this function also returns SIGCHLD after a short time.
+  // SIGCHLD, so this function also returns SIGCHLD after a timeout.
   int Wait() const {
     constexpr timespec kWhile = {.tv_sec = 0, .tv_nsec = 20'000'000};
     const int number = sigtimedwait(&set_, nullptr, &kWhile);
@@ -137,7 +137,8 @@ absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
   return status;
 }
 
-// Returns the model, unless a signal ended the training.
+// Returns the model. If a signal ended the training, callers must ignore the
+// result.
 absl::StatusOr<std::string> TrainInFolder(const SubwordsConfig& options,
                                           absl::string_view sentences,
                                           const std::string& folder,

@@ -62,11 +62,11 @@ struct EncodedPair {
 // A tokenizer with its vocabulary. Copyable. Immutable.
 class WordPiece : public TokenList {
  public:
-  // Makes a tokenizer. Token i has id i. Returns an error for a token that is
-  // empty, repeated, or longer than kMaxTokenBytes but not longer than the
-  // longest word. A missing unknown, classifier or separator token is also an
-  // error. Returns all errors in one InvalidArgument, as lines "PATH:LINE:
-  // error: ..". Lines count from 1.
+  // Makes a tokenizer. Token i has id i. Returns an error for an empty or
+  // repeated token, and for a token of more than kMaxTokenBytes, unless it is
+  // longer than the longest word. A missing unknown, classifier or separator
+  // token is also an error. Returns all errors in one InvalidArgument, as lines
+  // "PATH:LINE: error: ..". Lines count from 1.
   static absl::StatusOr<WordPiece> Create(std::vector<std::string> tokens,
                                           absl::string_view path,
                                           const WordPieceOptions& options);
@@ -92,8 +92,8 @@ class WordPiece : public TokenList {
   int32_t mask() const { return mask_; }  // -1 if there is none
   bool IsSpecial(int32_t id) const;
 
-  // Returns the ids of any bytes, without tokens around them. Bytes that are
-  // not UTF-8 are read as U+FFFD, which clean_text removes.
+  // Returns the ids of any bytes, without [CLS] and [SEP]. Bytes that are not
+  // UTF-8 are read as U+FFFD, which clean_text removes.
   std::vector<int32_t> Tokenize(absl::string_view text) const;
 
   // Returns [CLS] ids [SEP], truncated to at most `longest` >= 2 ids.
@@ -122,8 +122,8 @@ class WordPiece : public TokenList {
   explicit WordPiece(const WordPieceOptions& options)
       : TokenList(/*escaped=*/false), options_(options) {}
 
-  // Calls `on_special` for the special tokens of a text, and `on_word` for the
-  // words between them with their number of characters.
+  // Calls `on_special` for each special token of a text, and `on_word` for each
+  // word between them, with its number of characters.
   void Split(absl::string_view text,
              absl::FunctionRef<void(absl::string_view, int64_t)> on_word,
              absl::FunctionRef<void(int32_t)> on_special) const;

@@ -178,7 +178,7 @@ TEST(WordPieceTest, DecodesWhatItEncoded) {
             "cats, a cat ' sitting. a cat? cat!");
   EXPECT_EQ(decoded("a zebra cat"), "a cat");
   EXPECT_EQ(decoded(""), "");
-  // The first "##s" has no word to continue. No token has the ids 15 and -1.
+  // The first "##s" has no word to continue. No token has the id 15 or -1.
   EXPECT_EQ(pieces.Decode({7, 7, 15, 5, -1, 7}), "##ss as");
 }
 

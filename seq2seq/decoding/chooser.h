@@ -33,7 +33,7 @@ class Chooser {
 
   // Chooses continuations from the source's scores, which it may change.
   void Extend(SourceSearch* source);
-  // Returns whether the source is done. Call it after Extend().
+  // Returns whether the source is done. Must be called after Extend().
   bool Done(const SourceSearch& source);
   // Returns the hypotheses of a source that is done.
   std::vector<Hypothesis> Results(SourceSearch* source);

@@ -32,8 +32,8 @@ class EnsembleReader {
                  SearchConfig::EnsembleMean mean, bool want_alignment);
 
   // Drops everything that was read before, and reads the first ids of the
-  // sources, [sources, n]. Later steps may have at most `max_rows` rows. A call
-  // after the first begins a new step of each member's Forward.
+  // sources, [sources, n]. Later steps may have at most `max_rows` rows. Each
+  // further call begins a new step of each member's Forward.
   Var<float> Begin(absl::Span<const int32_t> ids, int64_t sources,
                    int64_t max_rows);
   // Reads the next id of each row.

@@ -33,8 +33,8 @@ class IncrementalDecoder : private Hook<float> {
   IncrementalDecoder(const IncrementalDecoder&) = delete;
   IncrementalDecoder& operator=(const IncrementalDecoder&) = delete;
 
-  // Reads ids [rows, n]. Returns the logits after the last one, [rows,
-  // vocabulary].
+  // Reads ids [rows, n]. Returns the logits after the last id of each row,
+  // [rows, vocabulary].
   Var<float> Advance(absl::Span<const int32_t> ids);
 
   // Reads the first ids of further sources, [sources, n], in the step of the

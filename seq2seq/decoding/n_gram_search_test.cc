@@ -184,7 +184,7 @@ TEST(NGramSearchTest, GreedySearchTakesTheLikeliestIdEachTime) {
   EXPECT_NEAR(found.log_probability, std::log(0.5 * 0.6 * 0.42 * 0.6 * 0.23),
               1e-5);
   EXPECT_EQ(found.num_choices(), 5);
-  // Greedy search ends when the ending id is likeliest, even if a longer
+  // Greedy search must end when the ending id is likeliest, even if a longer
   // sentence has a better score.
   const Probabilities table = Table({{0.51, 0.49, 0}, {1, 0, 0}, {1, 0, 0}});
   EXPECT_THAT(SearchIn({&table}, 5, "length_penalty: 4")[0].ids, IsEmpty());
@@ -300,7 +300,7 @@ TEST(NGramSearchTest, WhatEndsByChoiceAtTheLimitIsNotCut) {
     EXPECT_EQ(whole.ids, SearchIn({&table}, 9, config)[0].ids) << config;
     EXPECT_FALSE(whole.at_limit) << config;
   }
-  // a is likelier than <eos>, unless it may not be repeated.
+  // a is likelier than <eos>, unless a must not be repeated.
   const Probabilities again =
       Table({{0.1, 0.8, 0.1}, {0.4, 0.5, 0.1}, {0.6, 0.3, 0.1}});
   EXPECT_TRUE(SearchIn({&again}, 2, "")[0].at_limit);
@@ -330,7 +330,7 @@ TEST(NGramSearchTest, NoNGramIsRepeated) {
   EXPECT_THAT(found.ids, ElementsAre(kA, kB));
   EXPECT_TRUE(found.finished);
   EXPECT_NEAR(found.log_probability, std::log(0.5 * 0.6 / 0.9), 1e-6);
-  // In a beam search, probabilities are not normalized again.
+  // In a beam search, probabilities must not be normalized again.
   const Hypothesis wide = SearchIn({&kFirst}, 6, greedy + "beam: 3")[0];
   EXPECT_THAT(wide.ids, ElementsAre(kA));
   EXPECT_NEAR(wide.log_probability, std::log(0.5 * 0.3), 1e-6);
@@ -344,7 +344,7 @@ TEST(NGramSearchTest, WhatIsRepeatedIsPenalized) {
   // by their fourth powers, so <eos> is likeliest.
   const std::string penalty = "repetition_penalty: 4 length_penalty: 0 ";
   EXPECT_THAT(SearchIn({&kFirst}, 6, penalty)[0].ids, ElementsAre(kA, kB));
-  // In a beam search, the powers are not normalized again.
+  // In a beam search, the powers must not be normalized again.
   const Hypothesis wide = SearchIn({&kFirst}, 6, penalty + "beam: 3")[0];
   EXPECT_THAT(wide.ids, ElementsAre(kA));
   EXPECT_NEAR(wide.log_probability, std::log(0.5 * 0.3), 1e-6);

@@ -56,7 +56,8 @@ TEST(RepetitionTest, IdsBeyondTheVocabularyArePassedOver) {
 }
 
 TEST(RepetitionTest, AnIdThatCompletesASeenNGramIsImpossible) {
-  // In the text, 1 is followed by 2 and later by 3.
+  // In the text, 1 is followed by 2 and later by 3. Therefore, neither 2 nor 3
+  // may follow the last 1.
   const std::vector<int32_t> text = {1, 2, 1, 3, 1};
   EXPECT_THAT(Changed(NGrams(2), text),
               ElementsAre(3, -2, kMinusInfinity, kMinusInfinity));

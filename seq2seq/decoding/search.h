@@ -110,11 +110,11 @@ struct SearchInputs {
 };
 
 // Returns at least one and at most n_best hypotheses of each source. Complete
-// hypotheses come before all others, and greater scores before lower ones. The
-// result of a source depends only on its memory, prompt, limit and key, and is
-// bit-identical in any batch. Prompts of the same length are read together. A
-// source joins the other sources when they have read as many ids as its prompt
-// has.
+// hypotheses come before other hypotheses, and greater scores before lower
+// scores. The result of a source depends only on its memory, prompt, limit and
+// key, and is bit-identical in any batch. Prompts of the same length are read
+// together. A source joins the other sources when they have read as many ids as
+// its prompt has.
 //
 // A step of beam search takes the best 2 * beam continuations. A continuation
 // that ends is complete if it is among the best `beam`. The best `beam`

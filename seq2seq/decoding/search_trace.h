@@ -79,7 +79,7 @@ struct Ended {
 };
 
 // Returns whether `a` comes before `b`. Complete hypotheses come first, then
-// greater scores, then hypotheses that were found earlier.
+// hypotheses with greater scores, then hypotheses that were found earlier.
 bool IsBetter(const Ended& a, const Ended& b);
 
 // Keeps the best hypotheses that ended, in the order of IsBetter().

@@ -16,8 +16,8 @@
 
 namespace regard {
 
-// Computes the rate from the links of the whole corpus, not as the mean of the
-// rates of sentences.
+// Computes the rate from the links of the whole corpus. It differs from the
+// mean of the sentences' rates.
 class AlignmentErrorRate {
  public:
   // Adds the links of a sentence. Each list contains a link at most once. The

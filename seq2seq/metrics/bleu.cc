@@ -101,7 +101,7 @@ std::array<double, kBleuStatistics> BleuStatistics(
   REGARD_CHECK(!references.empty()) << "a prediction without a reference";
   const std::vector<std::string> predicted = Tokenize(prediction, tokenizer);
   std::vector<std::vector<std::string>> wanted;
-  // The distance to the nearest reference length, and that length. Ties go to
+  // The distance to the nearest reference length, and this length. Ties go to
   // the shorter reference.
   std::pair<int64_t, int64_t> nearest = {std::numeric_limits<int64_t>::max(),
                                          0};

@@ -16,7 +16,7 @@ namespace {
 constexpr int kCharacterOrders = 6;
 constexpr double kBetaSquared = 4.0;
 
-// Appends the numbers of n-grams in the prediction, in the reference, and in
+// Appends three counts of n-grams: in the prediction, in the reference, and in
 // both.
 void CountOrder(const std::vector<std::string>& predicted,
                 const std::vector<std::string>& wanted, int order,

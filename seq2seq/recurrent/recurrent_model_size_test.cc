@@ -12,7 +12,7 @@ int64_t CountOf(const Configs& configs) {
 }
 
 TEST(RecurrentModelSizeTest, OfTheDecoderWithTheContextInItsRecurrence) {
-  // Numbers of parameters:
+  // Parameter counts:
   //   embeddings  9 * 3 and 8 * 2
   //   encoder     12 * 3 + 12 * 4 + 2 * 12
   //   score       5 * (4 + 4 + 1)
@@ -31,7 +31,7 @@ TEST(RecurrentModelSizeTest, ResettingBeforeHasOneBiasAGate) {
 }
 
 TEST(RecurrentModelSizeTest, OfABidirectionalEncoderAndAWideReadout) {
-  // Numbers of parameters:
+  // Parameter counts:
   //   encoder  2 * (16 * 3 + 16 * 4 + 2 * 16)
   //   bridge   5 * 8 + 5
   //   score    2 * (5 + 8 + 1)
@@ -46,7 +46,7 @@ TEST(RecurrentModelSizeTest, OfABidirectionalEncoderAndAWideReadout) {
 }
 
 TEST(RecurrentModelSizeTest, OfInputFeeding) {
-  // Numbers of parameters:
+  // Parameter counts:
   //   decoder             12 * (2 + 4) + 12 * 4 + 2 * 12
   //   attentional vector  4 * (4 + 4)
   //
