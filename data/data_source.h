@@ -67,8 +67,8 @@ class AnyDataSource {
       const DataRequest& request) const = 0;
 
  protected:
-  // Checks options.dev_fraction() and options.test_fraction(), the fractions of
-  // a file that become the dev and test splits. The test split may be the whole
+  // Checks the ranges of the options, and that dev_fraction and test_fraction
+  // leave training examples. As an exception, the test split may be the whole
   // file if the range of test_fraction includes 1.
   static void ValidateFractions(const auto& options, ConfigProblems& problems) {
     problems.CheckOwnRanges(options);

@@ -46,8 +46,8 @@ TransformerConfig Plain(TransformerConfig config) {
   return config;
 }
 
-// Adds the paths of all fields that contain a message, such as the score. The
-// message may be empty.
+// Adds the paths of all singular message fields that are set, such as the
+// score, even if the message is empty.
 void AddGiven(const google::protobuf::Message& message,
               const std::string& prefix, std::set<std::string>* paths) {
   std::vector<const google::protobuf::FieldDescriptor*> fields;

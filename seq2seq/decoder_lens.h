@@ -18,7 +18,8 @@ namespace regard {
 
 // Returns the lens for all positions of one row of ids. `rows` are the labels
 // of the positions, and `name` turns an id into text. The lens is empty if the
-// decoder has no layers. `decoder` must outlive the lens.
+// decoder has no hook points for residual streams. `decoder` must outlive the
+// lens.
 template <typename T>
 LogitLens<T> LensOf(const Decoder<T>& decoder, std::vector<std::string> rows,
                     std::function<std::string(size_t)> name) {

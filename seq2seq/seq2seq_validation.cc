@@ -123,7 +123,8 @@ const char* PathOf(bool own, const char* name) {
   return own ? name : "transformer";
 }
 
-// Reports parts that have both a recurrent and a Transformer config.
+// Reports parts that have both a recurrent and a Transformer config, and an
+// alignment config that has no effect.
 void ValidateKinds(const EncoderDecoderConfig& config,
                    ConfigProblems& problems) {
   if (config.has_encoder() && config.has_transformer_encoder()) {

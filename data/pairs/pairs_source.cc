@@ -51,8 +51,8 @@ constexpr absl::string_view kWhereCorporaComeFrom =
 enum Fate { kEmpty, kCopy, kTooLong, kUneven, kKept, kNumFates };
 using FateCounts = std::array<int64_t, kNumFates>;
 
-// Returns a text such as "4 of 100 pairs of train are left out: 1 with an empty
-// side, ...", or "" if all pairs are kept.
+// Returns a text such as "4 of 100 pairs of `train` are left out: 1 with an
+// empty side, ...", or "" if all pairs are kept.
 std::string OmissionsText(const FateCounts& counts) {
   constexpr const char* kReasons[kKept] = {
       "with an empty side", "with two equal sides", "over `max_tokens`",

@@ -371,7 +371,7 @@ class Renderer {
     }
   }
 
-  // Records a verb or adjective, and the noun phrase that it applies to.
+  // Records a verb or adjective, and the noun or names that it applies to.
   void NoteWord(const NounPhrase& phrase, absl::string_view word) {
     sentence_.words.push_back(word);
     if (phrase.noun != nullptr) {

@@ -46,8 +46,8 @@ std::vector<std::string> Split(absl::string_view text, int version) {
   return {words.begin(), words.end()};
 }
 
-// Returns the text without invisible characters, which generated sentences do
-// not contain.
+// Returns the text without invisible characters, with spaces for all white
+// space, and with apostrophes for U+2019.
 std::string WithoutInvisible(absl::string_view text) {
   std::string spaced;
   for (const Character& character : Characters(text)) {

@@ -230,7 +230,8 @@ bool Chooser::MayImprove(const SourceSearch& source) const {
   });
 }
 
-// Calls on_choice(). Returns whether the search for the source continues.
+// Calls on_choice() unless it is null. Returns whether the search for the
+// source continues.
 bool Chooser::GoesOn(const SourceSearch& source) const {
   if (inputs_.on_choice == nullptr || source.last_step < trace_.step())
     return true;
