@@ -34,8 +34,7 @@ absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
 
 class TextFile {
  public:
-  // Opens a file. Errors contain `path`, and `what` if the file does not exist.
-  // Errors are ready to print.
+  // Opens a file. Errors contain `what` and `path`, and are ready to print.
   static absl::StatusOr<TextFile> Open(const std::string& path,
                                        absl::string_view what,
                                        LineEnds ends = LineEnds::kAny);

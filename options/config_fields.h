@@ -90,8 +90,8 @@ google::protobuf::Message* MutableField(
 void LayOver(const google::protobuf::Message& part,
              google::protobuf::Message* whole);
 
-// Returns the type of a field with an article: "an integer", "a string in
-// quotes".
+// Returns a description of the values of a field, such as "an integer" or "a
+// string in quotes".
 std::string DescribeType(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace regard

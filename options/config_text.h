@@ -83,8 +83,8 @@ class ConfigText {
   std::vector<size_t> line_starts_;
 };
 
-// Returns `text`, shortened to `max_characters`. Replaces control, invisible
-// and invalid characters by '?'.
+// Returns `text`, shortened to `max_characters`. Replaces tabs by spaces, and
+// other control, invisible and invalid characters by '?'.
 std::string Printable(absl::string_view text, int max_characters = 40);
 
 // The maximum number of characters of a file name that messages show.
@@ -104,7 +104,8 @@ struct Token {
   TextRange range;
 };
 
-// Returns a token for a message: in single quotes, unless it is a string.
+// Returns a token for a message: in single quotes, unless it is a string or the
+// end of the text.
 std::string QuotedToken(Token::Kind kind, absl::string_view text);
 
 // Returns the tokens of `text` that begin at or after byte `begin`, followed by

@@ -53,8 +53,8 @@ class SubwordSampler {
   void Segment(std::optional<int64_t> epoch, const Vocabulary& source,
                const Vocabulary& target, ParallelCorpus* corpus) const;
 
-  // Returns the maximum number of ids of a source and of a target in any epoch,
-  // including <eos>.
+  // Returns upper bounds on the numbers of ids of a source and of a target in
+  // any epoch, including <eos>.
   std::pair<int64_t, int64_t> Longest() const;
 
  private:

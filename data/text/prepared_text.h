@@ -64,7 +64,8 @@ struct TextCounts {
   int64_t blank_lines = 0;       // ignored
   int64_t separators = 0;        // white space other than U+0020, between words
 
-  // Counts the separators of a sentence that is split into words.
+  // Counts the white space other than U+0020 in a sentence that is split into
+  // words.
   void AddSeparators(absl::string_view text, int text_version);
   // Returns a note such as "data.path: 3 blank lines are ignored; ...", or
   // "" if all counts are 0.

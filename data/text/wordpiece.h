@@ -62,11 +62,11 @@ struct EncodedPair {
 // A tokenizer with its vocabulary. Copyable. Immutable.
 class WordPiece : public TokenList {
  public:
-  // Makes a tokenizer. Token i has id i. Returns an error for an empty or
-  // repeated token, and for a token of more than kMaxTokenBytes, unless it is
-  // longer than the longest word. A missing unknown, classifier or separator
-  // token is also an error. Returns all errors in one InvalidArgument, as lines
-  // "PATH:LINE: error: ..". Lines count from 1.
+  // Makes a tokenizer. Token i has id i. Returns an error for a token that is
+  // empty, repeated or not UTF-8, and for a token of more than kMaxTokenBytes,
+  // unless it is longer than the longest word. A missing unknown, classifier or
+  // separator token is also an error. Returns all errors in one
+  // InvalidArgument, as lines "PATH:LINE: error: ..". Lines count from 1.
   static absl::StatusOr<WordPiece> Create(std::vector<std::string> tokens,
                                           absl::string_view path,
                                           const WordPieceOptions& options);
