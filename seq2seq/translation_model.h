@@ -96,7 +96,8 @@ class TranslationModel : public Model<float> {
                           absl::Span<const AlignmentLink> gold) const;
 
   // The number of ids of the longest source and of the longest target in all
-  // splits and epochs, <eos> included. 0 without data.
+  // splits and epochs, <eos> included. An upper bound if subwords are sampled.
+  // 0 without data.
   SequenceLengths LongestSentences() const;
 
   // Returns the sacreBLEU-style signatures of bleu, chrf, chrf++ and ter, keyed

@@ -47,7 +47,7 @@ class VisionTransformer {
   bool FitsImages() const;
 
   // Maps images [batch, channels, height, width] to outputs [batch, tokens,
-  // width]. The class token is first.
+  // width]. The class token, if there is one, is first.
   Var<T> operator()(Forward<T>& forward, Var<T> images) const;
 
   // Maps outputs [batch, tokens, width] to [batch, width].

@@ -26,7 +26,8 @@ class Sampler {
   //
   // Returns -1 if only `excluded` ids have a probability above 0.
   //
-  // Cost: O(vocabulary), or O(vocabulary * log(vocabulary)) with top_p.
+  // Cost: O(vocabulary), or O(vocabulary * log(vocabulary)) with top_k or
+  // top_p.
   int32_t Draw(const float* logits, absl::Span<const int32_t> excluded,
                double uniform);
 

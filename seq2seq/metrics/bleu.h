@@ -39,7 +39,8 @@ std::array<double, kBleuStatistics> BleuStatistics(
 
 // Returns BLEU in [0, 100] from summed statistics. An order without matches
 // counts as 1/2 match, the next such order as 1/4, and so on (Chen and Cherry,
-// WMT 2014). BLEU is 0 if no order matches.
+// WMT 2014). BLEU is 0 if no order matches, or if all predictions have fewer
+// than 4 tokens.
 double BleuOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kBleu = {"bleu", kBleuStatistics, &BleuOfSums};
