@@ -45,16 +45,18 @@ std::vector<std::string> RunNames() {
   return names;
 }
 
-// Returns the facts, other than the source code, on which rounding depends: the
-// instruction set, the compiler, and the libraries that compute exp() and
-// similar functions.
+// Returns the facts, other than the source code, on which rounding may depend:
+// whether there is fused multiply-add, the compiler, and the libraries that
+// compute exp() and similar functions. The levels x86-64-v3 and x86-64-v4 have
+// the same results.
 std::string Platform() {
   const Environment environment = BuildEnvironment();
   const std::string& compiler = environment.compiler;
-  return absl::StrCat(environment.instruction_set, ", ",
-                      compiler.substr(0, compiler.find('.')), ", glibc ",
+  const bool is_fused = environment.instruction_set != "x86-64";
+  return absl::StrCat(compiler.substr(0, compiler.find('.')), ", glibc ",
                       gnu_get_libc_version(), ", Eigen ",
-                      environment.libraries.at("eigen"));
+                      environment.libraries.at("eigen"),
+                      is_fused ? "" : ", no fused multiply-add");
 }
 
 // Trains a run, and returns the digest of its last weights. If the task has a

@@ -1,8 +1,13 @@
 #include "attention/kernels/additive_score.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "Eigen/Core"
 #include "autodiff/instantiate.h"
+#include "autodiff/kernels/lanes.h"
 #include "autodiff/kernels/packets.h"
+#include "autodiff/kernels/reduce.h"
 
 namespace regard {
 
@@ -48,23 +53,31 @@ struct PartOfPacket {
 // reference after each store.
 template <int kCount, typename T>
 void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
-  Packet<T> sums[kCount];
-  for (Packet<T>& sum : sums) sum = packet::pset1<Packet<T>>(T(0));
-  const auto add = [&](int64_t j, auto part) {
+  constexpr int64_t kSize = kPacketSize<T>;
+  LanePackets<T> sums[kCount];
+  for (LanePackets<T>& sum : sums) sum = LanePackets<T>::Zero();
+  const auto add = [&](int64_t lane, int64_t j, auto part) {
     const Packet<T> q = part.Load(row.query + j);
     const Packet<T> v = part.Load(row.vector + j);
 #pragma GCC unroll 4
     for (int i = 0; i < kCount; ++i) {
       const Packet<T> k = part.Load(row.keys + (first + i) * row.width + j);
       const Packet<T> tanh = TanhPacket(packet::padd(q, k));
-      sums[i] = packet::padd(sums[i], packet::pmul(tanh, v));
+      Packet<T>& sum = sums[i].packets[lane];
+      sum = packet::padd(sum, packet::pmul(tanh, v));
     }
   };
-  constexpr int64_t kSize = kPacketSize<T>;
   int64_t j = 0;
-  for (; j + kSize <= row.width; j += kSize) add(j, WholePacket<T>());
-  if (j < row.width) add(j, PartOfPacket<T>{row.width - j});
-  for (int i = 0; i < kCount; ++i) scores[first + i] = packet::predux(sums[i]);
+  for (; j + kLanes <= row.width; j += kLanes) {
+#pragma GCC unroll 8
+    for (int64_t lane = 0; lane < kLanePackets<T>; ++lane) {
+      add(lane, j + lane * kSize, WholePacket<T>());
+    }
+  }
+  for (int64_t lane = 0; j < row.width; ++lane, j += kSize) {
+    add(lane, j, PartOfPacket<T>{std::min(kSize, row.width - j)});
+  }
+  for (int i = 0; i < kCount; ++i) scores[first + i] = sums[i].Sum();
 }
 
 // Adds the contributions of kCount keys, starting with key `first`, for the

@@ -6,7 +6,9 @@
 
 #include "Eigen/Core"
 #include "autodiff/instantiate.h"
+#include "autodiff/kernels/lanes.h"
 #include "autodiff/kernels/packets.h"
+#include "autodiff/kernels/reduce.h"
 
 namespace regard {
 
@@ -51,37 +53,63 @@ Packet<T> HidePart(const T* x, const uint8_t* visible, int64_t count) {
   return Select<T>((bits & bit_of_element) != 0, LoadPart(x, count));
 }
 
+// Calls f(packet of the lanes, its first element) for `size` elements, a
+// multiple of kLanes, from element 0 on.
+template <typename T, typename F>
+void ForEachPacket(int64_t size, F f) {
+  for (int64_t i = 0; i < size; i += kLanes) {
+#pragma GCC unroll 8
+    for (int64_t lane = 0; lane < kLanePackets<T>; ++lane) {
+      f(lane, i + lane * kPacketSize<T>);
+    }
+  }
+}
+
 template <bool kMean, typename T>
 T Divide(int64_t n, const T* values, T* weights) {
   constexpr int64_t kSize = kPacketSize<T>;
-  const int64_t whole = n / kSize * kSize;
-  const int64_t rest = n - whole;
+  using Lanes = LanePackets<T>;
+  const int64_t whole = n / kLanes * kLanes;
+  const auto load_rest = [&](const T* x) {
+    return Lanes::Generate([&](int64_t lane) {
+      return LoadPart(x + whole + lane * kSize,
+                      CountOfPacket<T>(n - whole, lane));
+    });
+  };
   const Packet<T> zero = packet::pset1<Packet<T>>(T(0));
-  const Packet<T> last = rest > 0 ? LoadPart(weights + whole, rest) : zero;
-  Packet<T> sums = last;
-  for (int64_t i = 0; i < whole; i += kSize) {
-    sums = packet::padd(sums, Load(weights + i));
-  }
-  const T sum = packet::predux(sums);
+  const Lanes last = whole < n ? load_rest(weights) : Lanes::Zero();
+  Lanes sums = last;
+  ForEachPacket<T>(whole, [&](int64_t lane, int64_t i) {
+    sums.packets[lane] = packet::padd(sums.packets[lane], Load(weights + i));
+  });
+  const T sum = sums.Sum();
   const Packet<T> scale =
       packet::pset1<Packet<T>>(sum > T(0) ? T(1) / sum : T(0));
-  Packet<T> means = zero;
-  const auto add_mean = [&](const Packet<T>& weight, const Packet<T>& value) {
-    means =
-        packet::padd(means, packet::pselect(packet::pcmp_eq(weight, zero), zero,
-                                            packet::pmul(weight, value)));
+  Lanes means = Lanes::Zero();
+  const auto add_mean = [&](int64_t lane, const Packet<T>& weight,
+                            const Packet<T>& value) {
+    means.packets[lane] =
+        packet::padd(means.packets[lane],
+                     packet::pselect(packet::pcmp_eq(weight, zero), zero,
+                                     packet::pmul(weight, value)));
   };
-  for (int64_t i = 0; i < whole; i += kSize) {
+  ForEachPacket<T>(whole, [&](int64_t lane, int64_t i) {
     const Packet<T> weight = packet::pmul(Load(weights + i), scale);
     packet::pstoreu(weights + i, weight);
-    if constexpr (kMean) add_mean(weight, Load(values + i));
+    if constexpr (kMean) add_mean(lane, weight, Load(values + i));
+  });
+  if (whole < n) {
+    Lanes rest = Lanes::Zero();
+    if constexpr (kMean) rest = load_rest(values);
+#pragma GCC unroll 8
+    for (int64_t lane = 0; lane < kLanePackets<T>; ++lane) {
+      const Packet<T> weight = packet::pmul(last.packets[lane], scale);
+      StorePart(weights + whole + lane * kSize, weight,
+                CountOfPacket<T>(n - whole, lane));
+      if constexpr (kMean) add_mean(lane, weight, rest.packets[lane]);
+    }
   }
-  if (rest > 0) {
-    const Packet<T> weight = packet::pmul(last, scale);
-    StorePart(weights + whole, weight, rest);
-    if constexpr (kMean) add_mean(weight, LoadPart(values + whole, rest));
-  }
-  return kMean ? packet::predux(means) : T(0);
+  return kMean ? means.Sum() : T(0);
 }
 
 }  // namespace
