@@ -427,8 +427,7 @@ absl::Status Trainer::Finish() {
   REGARD_RETURN_IF_ERROR(SaveBeforeEnd());
   REGARD_RETURN_IF_ERROR(CheckWeights());
   if (selection_.active()) {
-    // If early stopping or the time limit ended the run, the last step has been
-    // evaluated already.
+    // Early stopping and the time limit have evaluated the last step already.
     if (selection_.observes() && !selection_.exhausted() &&
         evaluated_step_ != step()) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
@@ -465,8 +464,7 @@ absl::StatusOr<int> Trainer::Run(TrainingCallbacks callbacks) {
   const auto due = [&](int64_t every) {
     return step() % (every == 0 ? plan_.updates_per_epoch() : every) == 0;
   };
-  // Nothing remains to be done: a finished run has saved its last checkpoint
-  // after its last record.
+  // A finished run has saved its last checkpoint after the last record.
   if (finished()) return 0;
   bool over = state_.has_records() || IsOver();
   while (step() < total_steps() && !over) {

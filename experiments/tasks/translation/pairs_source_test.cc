@@ -283,8 +283,7 @@ TEST_F(PairsSourceTest, SamplingKeepsTheTextOfWhatIsTrainedOn) {
   }
 }
 
-// Each epoch must sample new ids. Returning to an epoch must give the same ids
-// again.
+// Each epoch must sample new ids. Going back to an epoch must reproduce them.
 TEST_F(PairsSourceTest, AnEpochHasSubwordsOfItsOwn) {
   std::string text;
   for (int i = 0; i < 40; ++i) absl::StrAppend(&text, "line ", i * i, "\n");
