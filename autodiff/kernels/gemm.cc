@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
-#include <new>
+#include <type_traits>
 
 #include "autodiff/instantiate.h"
+#include "autodiff/kernels/bfloat16.h"
+#include "autodiff/kernels/bfloat16_backend.h"
+#include "autodiff/kernels/bfloat16_backends.h"
+#include "autodiff/kernels/bfloat16_product.h"
 #include "autodiff/kernels/gemm_across.h"
 #include "autodiff/kernels/gemm_kernel.h"
+#include "autodiff/kernels/packing_buffer.h"
 #include "autodiff/worker_pool.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -16,6 +20,7 @@ namespace regard {
 namespace {
 
 thread_local int64_t gemm_flops = 0;
+thread_local int64_t rounded_gemm_flops = 0;
 
 // A product with at least this many multiply-adds is split among threads. It
 // takes 4 microseconds, or 20 if it has one row. If two threads are already
@@ -29,29 +34,6 @@ constexpr int64_t kPanelsInPlace = 10;
 // The number of rows of the left operand that are multiplied with a group of
 // panels at a time. These rows fill another part of the second-level cache.
 constexpr int64_t kRowsAtATime = 128;
-
-// A buffer that only grows.
-template <typename T>
-class PackingBuffer {
- public:
-  T* AtLeast(int64_t size) {
-    if (size > size_) {
-      size_ = std::max(size, 2 * size_);
-      memory_.reset(static_cast<T*>(
-          ::operator new(sizeof(T) * static_cast<size_t>(size_), kAlignment)));
-    }
-    return memory_.get();
-  }
-
- private:
-  struct Free {
-    void operator()(T* memory) const { ::operator delete(memory, kAlignment); }
-  };
-  static constexpr std::align_val_t kAlignment = std::align_val_t(64);
-
-  std::unique_ptr<T, Free> memory_;
-  int64_t size_ = 0;
-};
 
 // Returns the distance between packed tiles of rows. One additional cache line
 // per tile keeps the tiles from competing for the same cache sets.
@@ -229,9 +211,28 @@ class Product {
   const T alpha_;
 };
 
+// Runs run(begin, end) for ranges of the `cols` columns, on the threads of this
+// thread's InferenceThreads if a product has many multiply-adds. Ranges begin
+// at multiples of `panel`.
+template <typename F>
+void ForColumns(int64_t cols, int64_t multiply_adds, int64_t panel,
+                const F& run) {
+  WorkerPool* const pool =
+      multiply_adds < kMinToCut ? nullptr : InferenceThreads::Pool();
+  if (pool == nullptr) return run(0, cols);
+  const int64_t panels = (cols + panel - 1) / panel;
+  const int64_t parts = std::min<int64_t>(pool->threads(), panels);
+  const auto begin_of = [&](int64_t part) {
+    return std::min(cols, panels * part / parts * panel);
+  };
+  pool->Run(parts,
+            [&](int64_t part) { run(begin_of(part), begin_of(part + 1)); });
+}
+
 template <typename T>
 void Multiply(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
-              GemmAddend<T> addend, const MutableMatrix<T>& c, T alpha) {
+              GemmAddend<T> addend, const MutableMatrix<T>& c, T alpha,
+              ProductPrecision precision) {
   REGARD_CHECK_EQ(a.rows, c.rows) << "rows of the product";
   REGARD_CHECK_EQ(b.cols, c.cols) << "columns of the product";
   REGARD_CHECK_EQ(a.cols, b.rows) << "inner extent of the product";
@@ -246,36 +247,41 @@ void Multiply(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
   if (c.rows == 0 || c.cols == 0) return;
   const int64_t multiply_adds = c.rows * c.cols * a.cols;
   gemm_flops += 2 * multiply_adds;
+  if constexpr (std::is_same_v<T, float>) {
+    if (precision == ProductPrecision::kBfloat16) {
+      REGARD_CHECK_EQ(alpha, 1) << "alpha of a product in bfloat16";
+      rounded_gemm_flops += 2 * multiply_adds;
+      if (a.cols == 0) return;
+      const Bfloat16Backend& backend = Bfloat16BackendFor(c.rows);
+      return ForColumns(c.cols, multiply_adds, kPairPanel,
+                        [&](int64_t begin, int64_t end) {
+                          RunBfloat16Product(backend, a, b, addend.data,
+                                             addend.stride, c, begin, end);
+                        });
+    }
+  }
   const Product<T> product(a, b, c, alpha);
-  WorkerPool* const pool =
-      multiply_adds < kMinToCut ? nullptr : InferenceThreads::Pool();
-  if (pool == nullptr) return product.Run(addend, 0, c.cols);
-  const int64_t panels = (c.cols + kGemmPanel<T> - 1) / kGemmPanel<T>;
-  const int64_t parts = std::min<int64_t>(pool->threads(), panels);
-  const auto begin_of = [&](int64_t part) {
-    return std::min(c.cols, panels * part / parts * kGemmPanel<T>);
-  };
-  pool->Run(parts, [&](int64_t part) {
-    product.Run(addend, begin_of(part), begin_of(part + 1));
-  });
+  ForColumns(
+      c.cols, multiply_adds, kGemmPanel<T>,
+      [&](int64_t begin, int64_t end) { product.Run(addend, begin, end); });
 }
 
 }  // namespace
 
 template <typename T>
 void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c, GemmMode mode,
-          T alpha) {
+          T alpha, ProductPrecision precision) {
   const bool add = mode == GemmMode::kAdd;
-  Multiply<T>(a, b, {add ? c.data : nullptr, c.stride}, c, alpha);
+  Multiply<T>(a, b, {add ? c.data : nullptr, c.stride}, c, alpha, precision);
 }
 
 template <typename T>
 void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
-              MutableMatrix<T> c) {
+              MutableMatrix<T> c, ProductPrecision precision) {
   REGARD_CHECK_EQ(addend.rows, c.rows) << "rows of the addend";
   REGARD_CHECK_EQ(addend.cols, c.cols) << "columns of the addend";
   REGARD_CHECK(!addend.transposed) << "the addend must not be transposed";
-  Multiply<T>(a, b, {addend.data, addend.stride}, c, T(1));
+  Multiply<T>(a, b, {addend.data, addend.stride}, c, T(1), precision);
 }
 
 template <typename T>
@@ -305,12 +311,57 @@ bool PanelsMatch(const ConstMatrix<T>& b) {
   return true;
 }
 
+int64_t RoundedPairsSize(int64_t rows, int64_t cols) {
+  return (cols + kPairPanel - 1) / kPairPanel * PairPanelSize(rows);
+}
+
+template <typename T>
+ConstMatrix<T> RoundedPairs(ConstMatrix<T> b, uint32_t* pairs) {
+  if constexpr (std::is_same_v<T, float>) {
+    const Bfloat16Backend& backend = *Bfloat16Backends().back();
+    for (int64_t col = 0; col < b.cols; col += kPairPanel) {
+      backend.round_panel(b, /*first=*/0, b.rows, col,
+                          pairs + col / kPairPanel * PairPanelSize(b.rows));
+    }
+  } else {
+    REGARD_CHECK(false) << "pairs of a double matrix";
+  }
+  b.pairs = pairs;
+  return b;
+}
+
+template <typename T>
+bool PairsMatch(const ConstMatrix<T>& b) {
+  if constexpr (std::is_same_v<T, float>) {
+    const int64_t panel_size = PairPanelSize(b.rows);
+    for (int64_t col = 0; col < b.cols; ++col) {
+      const uint32_t* const pairs =
+          b.pairs + col / kPairPanel * panel_size + col % kPairPanel;
+      for (int64_t row = 0; row < b.rows; row += 2) {
+        const float odd = row + 1 < b.rows ? *At(b, row + 1, col) : 0;
+        if (pairs[row / 2 * kPairPanel] != RoundToPair(*At(b, row, col), odd)) {
+          return false;
+        }
+      }
+    }
+  } else {
+    REGARD_CHECK(false) << "pairs of a double matrix";
+  }
+  return true;
+}
+
+const char* Bfloat16Kernel() { return Bfloat16Backends().back()->name; }
+
 int64_t GemmFlops() { return gemm_flops; }
+
+int64_t RoundedGemmFlops() { return rounded_gemm_flops; }
 
 REGARD_INSTANTIATE_FUNCTION(Gemm);
 REGARD_INSTANTIATE_FUNCTION(GemmPlus);
 REGARD_INSTANTIATE_FUNCTION(PackedSize);
 REGARD_INSTANTIATE_FUNCTION(Packed);
 REGARD_INSTANTIATE_FUNCTION(PanelsMatch);
+REGARD_INSTANTIATE_FUNCTION(RoundedPairs);
+REGARD_INSTANTIATE_FUNCTION(PairsMatch);
 
 }  // namespace regard

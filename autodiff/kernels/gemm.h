@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "autodiff/kernels/matrix.h"
+#include "autodiff/kernels/product_precision.h"
 
 namespace regard {
 
@@ -31,15 +32,18 @@ enum class GemmMode {
 };
 
 // Multiplies a [m, k] and b [k, n] into c [m, n]. c must not overlap a or b.
+// With ProductPrecision::kBfloat16 and T = float, alpha must be 1.
 template <typename T>
 void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c,
-          GemmMode mode = GemmMode::kAssign, T alpha = T(1));
+          GemmMode mode = GemmMode::kAssign, T alpha = T(1),
+          ProductPrecision precision = ProductPrecision::kFull);
 
 // Computes c [m, n] = addend [m, n] + a b. The addend must not be transposed. A
 // bias is passed as ConstMatrix::Repeated().
 template <typename T>
 void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
-              MutableMatrix<T> c);
+              MutableMatrix<T> c,
+              ProductPrecision precision = ProductPrecision::kFull);
 
 // Returns the number of elements that Packed() stores for a matrix [rows,
 // cols].
@@ -58,9 +62,35 @@ ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
 template <typename T>
 bool PanelsMatch(const ConstMatrix<T>& b);
 
+// Returns the number of words that RoundedPairs() stores for a matrix [rows,
+// cols]: half of the memory of the matrix in float, if both are large.
+int64_t RoundedPairsSize(int64_t rows, int64_t cols);
+
+// Returns `b` with a rounded copy in `pairs`, in the layout in which products
+// with ProductPrecision::kBfloat16 read their right operand. They do not read
+// `b` itself then. Results are bit-identical. `pairs` should be aligned to 64
+// bytes. T must be float. The function exists for double so that templates
+// compile, but fails a check.
+template <typename T>
+ConstMatrix<T> RoundedPairs(ConstMatrix<T> b, uint32_t* pairs);
+
+// Whether `b.pairs`, which must not be null, is bit-identical to the rounded
+// `b`. T must be float, as for RoundedPairs().
+template <typename T>
+bool PairsMatch(const ConstMatrix<T>& b);
+
+// Returns the implementation of products with ProductPrecision::kBfloat16 in
+// this process: "AMX", "AVX-512", "AVX2" or "plain". Results do not depend on
+// it. The environment variable REGARD_AMX=0 switches AMX off.
+const char* Bfloat16Kernel();
+
 // Returns the total number of floating-point operations of this thread's matrix
 // products. A product of [m, k] and [k, n] counts as 2 * m * n * k.
 int64_t GemmFlops();
+
+// Returns the part of GemmFlops() in products with
+// ProductPrecision::kBfloat16.
+int64_t RoundedGemmFlops();
 
 }  // namespace regard
 

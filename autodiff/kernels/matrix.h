@@ -17,6 +17,10 @@ struct ConstMatrix {
   bool transposed = false;
   // This matrix in the layout of Packed(), or null.
   const T* panels = nullptr;
+  // The same matrix, rounded, in the layout of RoundedPairs(), or null.
+  // Products with ProductPrecision::kBfloat16 read `pairs`, and others read
+  // `panels`.
+  const uint32_t* pairs = nullptr;
 
   ConstMatrix(const T* data, int64_t rows, int64_t cols)
       : ConstMatrix(data, rows, cols, cols) {}
