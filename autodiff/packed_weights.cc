@@ -6,9 +6,12 @@
 namespace regard {
 
 template <typename T>
-const T* PackedPart<T>::Current() const {
+ConstMatrix<T> PackedPart<T>::WithCurrent(ConstMatrix<T> matrix) const {
   const int64_t packed = packed_version_.load(std::memory_order_acquire);
-  return packed == owner_.version() ? panels_ : nullptr;
+  if (packed != owner_.version()) return matrix;
+  matrix.panels = panels_;
+  matrix.pairs = pairs_;
+  return matrix;
 }
 
 template <typename T>
@@ -19,37 +22,57 @@ int64_t PackedPart<T>::CountProducts(int64_t products) {
 }
 
 template <typename T>
-const T* PackedPart<T>::Pack(const ConstMatrix<T>& transposed, bool waits) {
+ConstMatrix<T> PackedPart<T>::Pack(const ConstMatrix<T>& matrix, bool waits) {
+  const auto is_packed = [](const ConstMatrix<T>& x) {
+    return x.panels != nullptr || x.pairs != nullptr;
+  };
+  const ConstMatrix<T> before = WithCurrent(matrix);
+  if (is_packed(before)) return before;
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
-    if (!waits) return nullptr;
+    if (!waits) return matrix;
     lock.lock();
   }
-  if (const T* const panels = Current()) return panels;
-  if (panels_ == nullptr) {
+  const ConstMatrix<T> of_other_thread = WithCurrent(matrix);
+  if (is_packed(of_other_thread)) return of_other_thread;
+  const int64_t rows = matrix.rows;
+  const int64_t cols = matrix.cols;
+  if (panels_ == nullptr && pairs_ == nullptr) {
     const std::lock_guard<std::mutex> lock_owner(owner_.mutex_);
-    panels_ = owner_.panels_.template NewDense<T>(
-        PackedSize<T>(transposed.rows, transposed.cols));
+    Arena& memory = owner_.panels_;
+    if (form_ == PackedForm::kTranspose) {
+      panels_ = memory.template NewDense<T>(PackedSize<T>(rows, cols));
+    } else {
+      pairs_ = memory.template NewDense<uint32_t>(RoundedPairsSize(rows, cols));
+    }
   }
-  Packed(transposed, panels_);
+  if (form_ == PackedForm::kTranspose) {
+    Packed(matrix, panels_);
+  } else {
+    RoundedPairs(matrix, pairs_);
+  }
   packed_version_.store(owner_.version(), std::memory_order_release);
-  return panels_;
+  return WithCurrent(matrix);
 }
 
 template <typename T>
-PackedPart<T>* PackedWeight<T>::Find(const PartPlace& place) const {
+PackedPart<T>* PackedWeight<T>::Find(const PartPlace& place,
+                                     PackedForm form) const {
   PackedPart<T>* part = parts_.load(std::memory_order_acquire);
-  while (part != nullptr && part->place() != place) part = part->next();
+  while (part != nullptr && (part->place() != place || part->form() != form)) {
+    part = part->next();
+  }
   return part;
 }
 
 template <typename T>
-PackedPart<T>* PackedWeight<T>::FindOrAdd(const PartPlace& place) {
-  if (PackedPart<T>* const part = Find(place)) return part;
+PackedPart<T>* PackedWeight<T>::FindOrAdd(const PartPlace& place,
+                                          PackedForm form) {
+  if (PackedPart<T>* const part = Find(place, form)) return part;
   const std::lock_guard<std::mutex> lock(owner_.mutex_);
-  if (PackedPart<T>* const part = Find(place)) return part;
+  if (PackedPart<T>* const part = Find(place, form)) return part;
   PackedPart<T>& added = owner_.parts_.emplace_back(
-      owner_, place, parts_.load(std::memory_order_relaxed));
+      owner_, place, form, parts_.load(std::memory_order_relaxed));
   parts_.store(&added, std::memory_order_release);
   return &added;
 }

@@ -27,6 +27,13 @@ namespace regard {
 template <typename T>
 class PackedWeights;
 
+// What a copy contains.
+enum class PackedForm {
+  kTranspose,         // panels of the transpose, see Packed()
+  kRoundedTranspose,  // rounded pairs of the transpose, see RoundedPairs()
+  kRounded,           // rounded pairs of the part itself
+};
+
 // The position of a part within the storage of a weight, in elements.
 struct PartPlace {
   int64_t offset;
@@ -37,35 +44,41 @@ struct PartPlace {
   bool operator==(const PartPlace&) const = default;
 };
 
-// The packed transpose of a part.
+// A packed copy of a part.
 template <typename T>
 class PackedPart {
  public:
-  PackedPart(PackedWeights<T>& owner, const PartPlace& place, PackedPart* next)
-      : owner_(owner), place_(place), next_(next) {}
+  PackedPart(PackedWeights<T>& owner, const PartPlace& place, PackedForm form,
+             PackedPart* next)
+      : owner_(owner), place_(place), form_(form), next_(next) {}
 
-  // Returns the copy. Returns null if the part has not been packed since the
-  // weight last changed.
-  const T* Current() const;
+  // Returns `matrix`, which must be the part or its transpose, depending on the
+  // form. The result refers to the copy unless the weight has changed since the
+  // part was packed.
+  ConstMatrix<T> WithCurrent(ConstMatrix<T> matrix) const;
 
   // Adds `products` to the count of products that read the part itself instead
   // of a copy. Returns the count since the weights last changed.
   int64_t CountProducts(int64_t products);
 
-  // Packs `transposed`, which must be the part, unless another thread has
-  // already packed it. If another thread is packing it now, waits for the copy
-  // if `waits` is true, and returns null if `waits` is false.
-  const T* Pack(const ConstMatrix<T>& transposed, bool waits = true);
+  // Packs `matrix` unless another thread has already packed it, and returns it
+  // with the copy. If another thread is packing it now, waits for the copy if
+  // `waits` is true, and returns `matrix` without a copy if `waits` is false.
+  ConstMatrix<T> Pack(const ConstMatrix<T>& matrix, bool waits = true);
 
   const PartPlace& place() const { return place_; }
+  PackedForm form() const { return form_; }
   PackedPart* next() const { return next_; }
 
  private:
   PackedWeights<T>& owner_;
   const PartPlace place_;
+  const PackedForm form_;
   PackedPart* const next_;  // the next part of the same weight
   std::mutex mutex_;
-  T* panels_ = nullptr;  // other threads read it after `packed_version_`
+  // The copy. Other threads read it after `packed_version_`. One is null.
+  T* panels_ = nullptr;
+  uint32_t* pairs_ = nullptr;
   std::atomic<int64_t> packed_version_ = 0;
   // The count is approximate if several threads change it at once.
   std::atomic<int64_t> counted_version_ = 0;
@@ -78,12 +91,12 @@ class PackedWeight {
  public:
   explicit PackedWeight(PackedWeights<T>& owner) : owner_(owner) {}
 
-  // Returns the part at `place`, and adds it if it is new. The pointer is valid
-  // for the lifetime of the PackedWeights.
-  PackedPart<T>* FindOrAdd(const PartPlace& place);
+  // Returns the copy of the part at `place`, and adds it if it is new. The
+  // pointer is valid for the lifetime of the PackedWeights.
+  PackedPart<T>* FindOrAdd(const PartPlace& place, PackedForm form);
 
  private:
-  PackedPart<T>* Find(const PartPlace& place) const;
+  PackedPart<T>* Find(const PartPlace& place, PackedForm form) const;
 
   PackedWeights<T>& owner_;
   std::atomic<PackedPart<T>*> parts_ = nullptr;

@@ -27,8 +27,9 @@ struct Owner {
     }
   }
 
-  PackedPart<float>* Part(const PartPlace& place) {
-    return packed[0].FindOrAdd(place);
+  PackedPart<float>* Part(const PartPlace& place,
+                          PackedForm form = PackedForm::kTranspose) {
+    return packed[0].FindOrAdd(place, form);
   }
   ConstMatrix<float> Transposed(const PartPlace& place) const {
     return ConstMatrix<float>(values.data() + place.offset, place.rows,
@@ -36,7 +37,10 @@ struct Owner {
         .Transposed();
   }
   const float* Pack(const PartPlace& place) {
-    return Part(place)->Pack(Transposed(place));
+    return Part(place)->Pack(Transposed(place)).panels;
+  }
+  const float* Current(const PartPlace& place) {
+    return Part(place)->WithCurrent(Transposed(place)).panels;
   }
 
   std::vector<float> values;
@@ -59,14 +63,42 @@ TEST(PackedWeightsTest, EachPartHasACopyOfItself) {
   const float* const columns = owner.Pack(kColumns);
   EXPECT_TRUE(IsCopy(owner, kWhole, whole));
   EXPECT_TRUE(IsCopy(owner, kColumns, columns));
-  EXPECT_EQ(owner.Part(kWhole)->Current(), whole);
-  EXPECT_EQ(owner.Part(kColumns)->Current(), columns);
-  EXPECT_EQ(owner.packed[1].FindOrAdd(kWhole)->Current(), nullptr);
+  EXPECT_EQ(owner.Current(kWhole), whole);
+  EXPECT_EQ(owner.Current(kColumns), columns);
+  const PackedPart<float>* const of_other =
+      owner.packed[1].FindOrAdd(kWhole, PackedForm::kTranspose);
+  EXPECT_EQ(of_other->WithCurrent(owner.Transposed(kWhole)).panels, nullptr);
+}
+
+TEST(PackedWeightsTest, APartHasARoundedCopyOfItselfAndOfItsTranspose) {
+  Owner owner;
+  const float* const panels = owner.Pack(kColumns);
+  const ConstMatrix<float> transposed = owner.Transposed(kColumns);
+  PackedPart<float>* const rounded = owner.Part(kColumns, PackedForm::kRounded);
+  PackedPart<float>* const rounded_transpose =
+      owner.Part(kColumns, PackedForm::kRoundedTranspose);
+  const ConstMatrix<float> whole = rounded->Pack(transposed.Transposed());
+  const ConstMatrix<float> turned = rounded_transpose->Pack(transposed);
+  EXPECT_EQ(whole.panels, nullptr);
+  EXPECT_EQ(turned.panels, nullptr);
+  EXPECT_TRUE(PairsMatch(whole));
+  EXPECT_TRUE(PairsMatch(turned));
+  EXPECT_EQ(owner.Current(kColumns), panels);
+  EXPECT_EQ(rounded->WithCurrent(transposed.Transposed()).pairs, whole.pairs);
+  // A change makes all copies invalid. The next one reuses the memory.
+  owner.Set(100);
+  EXPECT_EQ(rounded->WithCurrent(transposed.Transposed()).pairs, nullptr);
+  EXPECT_EQ(rounded_transpose->WithCurrent(transposed).pairs, nullptr);
+  const int64_t before = AllocationCount();
+  const ConstMatrix<float> again = rounded_transpose->Pack(transposed);
+  EXPECT_EQ(AllocationCount(), before);
+  EXPECT_EQ(again.pairs, turned.pairs);
+  EXPECT_TRUE(PairsMatch(again));
 }
 
 TEST(PackedWeightsTest, ACopyIsMadeOnceUntilTheWeightsChange) {
   Owner owner;
-  EXPECT_EQ(owner.Part(kWhole)->Current(), nullptr);
+  EXPECT_EQ(owner.Current(kWhole), nullptr);
   EXPECT_EQ(owner.packed.bytes(), 0);
   const float* const panels = owner.Pack(kWhole);
   const int64_t bytes = owner.packed.bytes();
@@ -77,13 +109,13 @@ TEST(PackedWeightsTest, ACopyIsMadeOnceUntilTheWeightsChange) {
   EXPECT_EQ(owner.Pack(kWhole), panels);
   EXPECT_FALSE(IsCopy(owner, kWhole, panels));
   owner.Set(100);
-  EXPECT_EQ(owner.Part(kWhole)->Current(), nullptr);
+  EXPECT_EQ(owner.Current(kWhole), nullptr);
   // The next copy must reuse the memory of the last copy.
   const int64_t before = AllocationCount();
   EXPECT_EQ(owner.Pack(kWhole), panels);
   EXPECT_EQ(AllocationCount(), before);
   EXPECT_EQ(owner.packed.bytes(), bytes);
-  EXPECT_EQ(owner.Part(kWhole)->Current(), panels);
+  EXPECT_EQ(owner.Current(kWhole), panels);
   EXPECT_TRUE(IsCopy(owner, kWhole, panels));
 }
 

@@ -40,6 +40,7 @@
 #include "autodiff/arena.h"
 #include "autodiff/instantiate.h"
 #include "autodiff/node.h"
+#include "autodiff/precision.h"
 #include "autodiff/reclaimed_memory.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape_observer.h"
@@ -245,6 +246,16 @@ class Tape {
   // first was rewound. A no-op outside of scopes. Used by Dropout().
   void ClaimMask(const char* site, uint64_t key);
 
+  // The precision of matrix products in the current scope. Operations keep it
+  // for their backward pass. kFull if there is no rule.
+  ProductPrecision precision() const {
+    return precision_rule_ == nullptr ? ProductPrecision::kFull
+                                      : precision_rule_->At(scope_);
+  }
+  // Null, the initial value, means no rule. Not owned. Reset() keeps the rule.
+  void set_precision_rule(const PrecisionRule* rule) { precision_rule_ = rule; }
+  const PrecisionRule* precision_rule() const { return precision_rule_; }
+
   const ScopeName* scope() const { return scope_; }
   void set_scope(const ScopeName* scope) { scope_ = scope; }
 
@@ -379,6 +390,7 @@ class Tape {
   bool wanted_grad_ = false;
   bool training_ = false;
   RandomState random_;
+  const PrecisionRule* precision_rule_ = nullptr;
   const ScopeName* scope_ = nullptr;
   TapeObserver<T>* observer_ = nullptr;
 #ifndef NDEBUG
@@ -403,6 +415,25 @@ class NameScope {
  private:
   Tape<T>& tape_;
   const ScopeName* outer_;
+};
+
+// Computes all products in full precision during its lifetime, whatever the
+// rule of the tape.
+template <typename T>
+class FullPrecisionScope {
+ public:
+  explicit FullPrecisionScope(Tape<T>& tape)
+      : tape_(tape), outer_(tape.precision_rule()) {
+    tape.set_precision_rule(nullptr);
+  }
+  ~FullPrecisionScope() { tape_.set_precision_rule(outer_); }
+
+  FullPrecisionScope(const FullPrecisionScope&) = delete;
+  FullPrecisionScope& operator=(const FullPrecisionScope&) = delete;
+
+ private:
+  Tape<T>& tape_;
+  const PrecisionRule* const outer_;
 };
 
 // Releases scratch storage at the end of its lifetime.

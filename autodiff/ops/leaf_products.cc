@@ -9,11 +9,13 @@
 
 namespace regard {
 
-// The state of a part of a leaf with a gradient, in the leaf's arena. A part is
-// identified by its place, so all reshaped views of the leaf share the state.
+// The state of a part of a leaf with a gradient and of one precision, in the
+// leaf's arena. A part is identified by its place, so all reshaped views of the
+// leaf share the state.
 template <typename T>
 struct LeafPart {
   PartPlace place;
+  ProductPrecision precision;
   LeafPart* next;
 
   PackedPart<T>* packed;  // null if the leaf's owner keeps no copies
@@ -47,50 +49,86 @@ constexpr int64_t kOfInference = 8;
 constexpr int64_t kMinToStream = int64_t{1} << 18;
 constexpr int64_t kOfStreams = 64;
 
+#ifndef NDEBUG
+constexpr char kStaleCopy[] =
+    "a weight was changed through a span from before the last product";
+#endif
+
 template <typename T>
-PackedPart<T>* PackedPartOf(LeafNode<T>* leaf, const PartPlace& place) {
-  return leaf->packed == nullptr ? nullptr : leaf->packed->FindOrAdd(place);
+PackedPart<T>* PanelsOf(LeafNode<T>* leaf, const PartPlace& place) {
+  return leaf->packed->FindOrAdd(place, PackedForm::kTranspose);
 }
 
 template <typename T>
-LeafPart<T>* FindOrAdd(LeafNode<T>* leaf, const WeightPart<T>& part) {
+LeafPart<T>* FindOrAdd(LeafNode<T>* leaf, const WeightPart<T>& part,
+                       ProductPrecision precision) {
   const PartPlace place = part.place();
   for (LeafPart<T>* known = leaf->parts; known != nullptr;
        known = known->next) {
-    if (known->place == place) return known;
+    if (known->place == place && known->precision == precision) return known;
   }
   void* const memory = leaf->tape->leaf_arena().Allocate(sizeof(LeafPart<T>));
-  leaf->parts =
-      new (memory) LeafPart<T>{place, leaf->parts, PackedPartOf(leaf, place)};
+  PackedPart<T>* const packed = leaf->packed == nullptr || Rounds<T>(precision)
+                                    ? nullptr
+                                    : PanelsOf(leaf, place);
+  leaf->parts = new (memory) LeafPart<T>{place, precision, leaf->parts, packed};
   return leaf->parts;
 }
 
-// Returns the copy that a product of few rows with a leaf reads, or null.
+// Returns the transpose of a part in full precision, with a copy if products of
+// few rows are to read it.
 template <typename T>
-const T* PanelsOf(LeafNode<T>* leaf, const WeightPart<T>& part,
-                  int64_t rows_of_x, int64_t products) {
-  LeafPart<T>* const known = leaf->needs_grad ? FindOrAdd(leaf, part) : nullptr;
+ConstMatrix<T> TransposeWithCopy(LeafNode<T>* leaf, const WeightPart<T>& part,
+                                 int64_t rows_of_x, int64_t products) {
+  LeafPart<T>* const known =
+      leaf->needs_grad ? FindOrAdd(leaf, part, ProductPrecision::kFull)
+                       : nullptr;
   PackedPart<T>* const packed =
-      known != nullptr ? known->packed : leaf->packed->FindOrAdd(part.place());
-  const T* const panels = packed->Current();
-  if (panels != nullptr || rows_of_x > kMaxRowsForCopy) return panels;
+      known != nullptr ? known->packed : PanelsOf(leaf, part.place());
+  const ConstMatrix<T> transposed = part.matrix().Transposed();
+  const ConstMatrix<T> current = packed->WithCurrent(transposed);
+  if (current.panels != nullptr || rows_of_x > kMaxRowsForCopy) return current;
   const bool streams =
       rows_of_x <= kGemmFewRows && part.rows * part.cols >= kMinToStream;
   const bool makes = known != nullptr
                          ? (known->products += products) >= kSecond
                          : packed->CountProducts(products) >=
                                (streams ? kOfStreams : kOfInference);
-  if (!makes) return nullptr;
+  if (!makes) return transposed;
   // For a single product, reading the part itself takes as long as waiting for
   // the copy.
-  return packed->Pack(part.matrix().Transposed(), /*waits=*/products > 1);
+  return packed->Pack(transposed, /*waits=*/products > 1);
+}
+
+// Returns `x`, a part of a weight or its transpose, for rounded products.
+template <typename T>
+ConstMatrix<T> Rounded(const WeightPart<T>& part, const ConstMatrix<T>& x,
+                       int64_t products) {
+  Node<T>* const node = part.weight.node();
+  if (node->is_leaf && static_cast<LeafNode<T>*>(node)->packed != nullptr) {
+    PackedWeight<T>* const packed = static_cast<LeafNode<T>*>(node)->packed;
+    const ConstMatrix<T> rounded =
+        packed
+            ->FindOrAdd(part.place(), x.transposed
+                                          ? PackedForm::kRoundedTranspose
+                                          : PackedForm::kRounded)
+            ->Pack(x);
+#ifndef NDEBUG
+    REGARD_CHECK(PairsMatch(rounded)) << kStaleCopy;
+#endif
+    return rounded;
+  }
+  if (products < 2) return x;
+  return RoundedPairs(x, node->tape->scratch().template New<uint32_t>(
+                             RoundedPairsSize(x.rows, x.cols)));
 }
 
 // Adds g^T x to a part of the gradient of `node`. The part begins at `offset`
 // and has x.cols columns.
 template <typename T>
 void AddProduct(Node<T>* node, int64_t offset, int64_t stride,
-                const ConstMatrix<T>& g, const ConstMatrix<T>& x) {
+                const ConstMatrix<T>& g, const ConstMatrix<T>& x,
+                ProductPrecision precision) {
   GradRef<T> d(node);
   GemmMode mode = GemmMode::kAdd;
   if (g.cols * x.cols != node->size) {
@@ -98,14 +136,15 @@ void AddProduct(Node<T>* node, int64_t offset, int64_t stride,
   } else if (!d.BeginContribution()) {
     mode = GemmMode::kAssign;
   }
-  Gemm<T>(g.Transposed(), x, {d.data() + offset, g.cols, x.cols, stride}, mode);
+  Gemm<T>(g.Transposed(), x, {d.data() + offset, g.cols, x.cols, stride}, mode,
+          T(1), precision);
 }
 
 template <typename T>
 void Flush(LeafNode<T>* leaf, LeafPart<T>* part) {
   AddProduct<T>(leaf, part->place.offset, part->place.stride,
                 {part->g, part->queued, part->place.rows},
-                {part->x, part->queued, part->place.cols});
+                {part->x, part->queued, part->place.cols}, part->precision);
   part->queued = 0;
 }
 
@@ -138,17 +177,20 @@ void Enqueue(LeafNode<T>* leaf, LeafPart<T>* part, const ConstMatrix<T>& g,
 
 template <typename T>
 ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
-                                     int64_t rows_of_x, int64_t products) {
-  ConstMatrix<T> transposed = part.matrix().Transposed();
+                                     int64_t rows_of_x, int64_t products,
+                                     ProductPrecision precision) {
+  const ConstMatrix<T> transposed = part.matrix().Transposed();
+  if (Rounds<T>(precision)) return Rounded(part, transposed, products);
   Node<T>* const node = part.weight.node();
   auto* const leaf = node->is_leaf ? static_cast<LeafNode<T>*>(node) : nullptr;
   if (leaf != nullptr && leaf->packed != nullptr) {
-    transposed.panels = PanelsOf(leaf, part, rows_of_x, products);
+    const ConstMatrix<T> with_copy =
+        TransposeWithCopy(leaf, part, rows_of_x, products);
 #ifndef NDEBUG
-    REGARD_CHECK(transposed.panels == nullptr || PanelsMatch(transposed))
-        << "a weight was changed through a span from before the last product";
+    REGARD_CHECK(with_copy.panels == nullptr || PanelsMatch(with_copy))
+        << kStaleCopy;
 #endif
-    return transposed;
+    return with_copy;
   }
   if (products < 2) return transposed;
   const int64_t size = PackedSize<T>(part.cols, part.rows);
@@ -156,20 +198,28 @@ ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
 }
 
 template <typename T>
+ConstMatrix<T> PartForProducts(const WeightPart<T>& part, int64_t products,
+                               ProductPrecision precision) {
+  if (!Rounds<T>(precision)) return part.matrix();
+  return Rounded(part, part.matrix(), products);
+}
+
+template <typename T>
 void AddWeightGradient(const WeightPart<T>& part, const ConstMatrix<T>& g,
-                       const ConstMatrix<T>& x) {
+                       const ConstMatrix<T>& x, ProductPrecision precision) {
   Node<T>* const node = part.weight.node();
   if (!node->needs_grad) return;
   if (node->is_leaf && g.rows < kGemmDepth) {
     auto* const leaf = static_cast<LeafNode<T>*>(node);
-    Enqueue(leaf, FindOrAdd(leaf, part), g, x);
+    Enqueue(leaf, FindOrAdd(leaf, part, precision), g, x);
   } else {
     const PartPlace place = part.place();
-    AddProduct(node, place.offset, place.stride, g, x);
+    AddProduct(node, place.offset, place.stride, g, x, precision);
   }
 }
 
 REGARD_INSTANTIATE_FUNCTION(TransposedForProducts);
+REGARD_INSTANTIATE_FUNCTION(PartForProducts);
 REGARD_INSTANTIATE_FUNCTION(AddWeightGradient);
 
 }  // namespace regard

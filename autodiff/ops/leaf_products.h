@@ -3,13 +3,17 @@
 //
 // A part of a leaf that is an operand of products has:
 //
-// * A packed copy, if the leaf's owner keeps such copies (packed_weights.h). If
+// * Packed copies, if the leaf's owner keeps such copies (packed_weights.h).
+//   Rounded products have copies of the part and of its transpose, which the
+//   first product makes. Products in full precision have a copy of the
+//   transpose. If
 //   the leaf has a gradient, the second product of few rows makes the copy.
 //   Otherwise one of the first products after a change of the weights makes it.
 //   Later products of all tapes read the copy until the weights change. A large
 //   part without gradient is first read in place by many products of up to
 //   kGemmFewRows rows. Results with the copy are bit-identical.
-// * A queue of gradient products of few rows. Their rows are copied, and one
+// * A queue of gradient products of few rows for each precision. Their rows are
+// copied, and one
 //   product is computed for each kGemmDepth rows, because each small product
 //   would read and write the whole gradient. The remainder is added after all
 //   records of the backward pass have run. The result is bit-identical to one
@@ -48,7 +52,7 @@ struct WeightPart {
     return {row * stride + col, rows, cols, stride};
   }
 
-  // The right operand of products that compute the gradient of x: [rows, cols].
+  // The part as it is stored, [rows, cols].
   ConstMatrix<T> matrix() const {
     const PartPlace at = place();
     return {weight.data() + at.offset, rows, cols, at.stride};
@@ -60,14 +64,21 @@ struct WeightPart {
 // copies of the weight, several products share a copy in scratch storage.
 template <typename T>
 ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
-                                     int64_t rows_of_x, int64_t products);
+                                     int64_t rows_of_x, int64_t products,
+                                     ProductPrecision precision);
+
+// Returns the part itself, [rows, cols], as the right operand of `products`
+// products, such as those that compute the gradient of x.
+template <typename T>
+ConstMatrix<T> PartForProducts(const WeightPart<T>& part, int64_t products,
+                               ProductPrecision precision);
 
 // Adds g^T x to the gradient of a part, immediately or later in this backward
 // pass. g is [n, rows] and x is [n, cols]. Neither may be transposed. Both are
 // read during the call.
 template <typename T>
 void AddWeightGradient(const WeightPart<T>& part, const ConstMatrix<T>& g,
-                       const ConstMatrix<T>& x);
+                       const ConstMatrix<T>& x, ProductPrecision precision);
 
 }  // namespace regard
 

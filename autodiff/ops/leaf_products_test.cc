@@ -50,7 +50,8 @@ void Seed(Var<float> y, uint64_t seed) {
 
 const float* PanelsOf(const WeightPart<float>& part, int64_t rows = 1,
                       int64_t products = 1) {
-  return TransposedForProducts(part, rows, products).panels;
+  return TransposedForProducts(part, rows, products, ProductPrecision::kFull)
+      .panels;
 }
 
 // A weight of zeros and ones whose owner keeps packed copies.

@@ -21,11 +21,13 @@ ConstMatrix<T> Seen(const T* data, int64_t rows, int64_t cols,
 // depending on `mode`. If `transposed`, uses the transpose of the product.
 template <typename T>
 void AddProduct(T* d, int64_t rows, int64_t cols, bool transposed,
-                ConstMatrix<T> a, ConstMatrix<T> b, GemmMode mode) {
+                ConstMatrix<T> a, ConstMatrix<T> b, GemmMode mode,
+                ProductPrecision precision) {
   if (transposed) {
-    Gemm(b.Transposed(), a.Transposed(), {d, rows, cols}, mode);
+    Gemm(b.Transposed(), a.Transposed(), {d, rows, cols}, mode, T(1),
+         precision);
   } else {
-    Gemm(a, b, {d, rows, cols}, mode);
+    Gemm(a, b, {d, rows, cols}, mode, T(1), precision);
   }
 }
 
@@ -65,6 +67,7 @@ Var<T> BatchedMatMul(Var<T> a, Var<T> b, Transpositions transposed) {
   const Shape leading = BroadcastShape("MatMul", a_leading, b_leading);
   const auto loop = BroadcastLoop("MatMul", leading, {a_leading, b_leading});
   Tape<T>& tape = TapeOf("MatMul", a, b);
+  const ProductPrecision precision = tape.precision();
   Var<T> y = tape.New(leading.Insert(-1, m).Insert(-1, n),
                       a.needs_grad() || b.needs_grad());
   const int64_t a_rows = a.dim(-2);
@@ -72,7 +75,7 @@ Var<T> BatchedMatMul(Var<T> a, Var<T> b, Transpositions transposed) {
   ForEachMatrix(loop, [&](int64_t i, int64_t of_a, int64_t of_b) {
     Gemm<T>(Seen(a.data() + of_a * m * k, a_rows, a.cols(), transposed.a),
             Seen(b.data() + of_b * k * n, b_rows, b.cols(), transposed.b),
-            {y.data() + i * m * n, m, n});
+            {y.data() + i * m * n, m, n}, GemmMode::kAssign, T(1), precision);
   });
   const bool a_repeated = a_leading.size() != leading.size();
   const bool b_repeated = b_leading.size() != leading.size();
@@ -85,7 +88,7 @@ Var<T> BatchedMatMul(Var<T> a, Var<T> b, Transpositions transposed) {
             d.data() + of_a * m * k, a_rows, a.cols(), transposed.a,
             {g + i * m * n, m, n},
             Seen(b.data() + of_b * k * n, b_rows, b.cols(), !transposed.b),
-            mode);
+            mode, precision);
       });
     }
     if (auto d = b.grad_ref()) {
@@ -94,7 +97,7 @@ Var<T> BatchedMatMul(Var<T> a, Var<T> b, Transpositions transposed) {
         AddProduct<T>(
             d.data() + of_b * k * n, b_rows, b.cols(), transposed.b,
             Seen(a.data() + of_a * m * k, a_rows, a.cols(), !transposed.a),
-            {g + i * m * n, m, n}, mode);
+            {g + i * m * n, m, n}, mode, precision);
       });
     }
   });
@@ -118,22 +121,25 @@ Var<T> LinearWithPart(Var<T> x, const WeightPart<T>& part, Var<T> addend) {
   Var<T> y = tape.New(shape, x.needs_grad() || part.weight.needs_grad() ||
                                  (added && addend.needs_grad()));
   const int64_t rows = x.rows();
+  const ProductPrecision precision = tape.precision();
   const ConstMatrix<T> from(x.data(), rows, in);
   const MutableMatrix<T> to(y.data(), rows, out);
-  const ConstMatrix<T> transposed = TransposedForProducts(part, rows, 1);
+  const ConstMatrix<T> transposed =
+      TransposedForProducts(part, rows, 1, precision);
   if (added) {
     GemmPlus<T>(from, transposed, {addend.data(), rows, out, biased ? 0 : out},
-                to);
+                to, precision);
   } else {
-    Gemm<T>(from, transposed, to);
+    Gemm<T>(from, transposed, to, GemmMode::kAssign, T(1), precision);
   }
   tape.Record("Linear", y, [=] {
     const ConstMatrix<T> g(y.grad_data(), rows, out);
     if (auto d = x.grad_ref()) {
       const GemmMode mode = Mode(d);
-      Gemm<T>(g, part.matrix(), {d.data(), rows, in}, mode);
+      Gemm<T>(g, PartForProducts(part, 1, precision), {d.data(), rows, in},
+              mode, T(1), precision);
     }
-    AddWeightGradient<T>(part, g, {x.data(), rows, in});
+    AddWeightGradient<T>(part, g, {x.data(), rows, in}, precision);
     if (!added) return;
     auto d = addend.grad_ref();
     if (!d) return;

@@ -6,6 +6,7 @@
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"
+#include "autodiff/ops/leaf_products.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -127,6 +128,7 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
   CheckTargets(targets, x.shape(), rows, classes, options.ignore_id);
   Tape<T>& tape = TapeOf("LinearCrossEntropy", x, weight);
   if (biased) CheckOperand("LinearCrossEntropy", tape, bias);
+  const ProductPrecision precision = tape.precision();
   const bool bias_grad = biased && bias.needs_grad();
   const bool needs_grad = x.needs_grad() || weight.needs_grad() || bias_grad;
   const bool records = needs_grad && tape.recording();
@@ -147,7 +149,16 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
     T* const logits = scratch.New(most * classes);
     T* const copied = scratch.New(most * in);
     std::array<int64_t, kRowsPerBlock> counted;
-    const ConstMatrix<T> w(weight.data(), classes, in);
+    const WeightPart<T> part(weight);
+    const int64_t products = rows / kRowsPerBlock + 1;
+    // Products in full precision have enough rows to pack the weight anew.
+    ConstMatrix<T> w = part.matrix();
+    ConstMatrix<T> w_transposed = w.Transposed();
+    if (Rounds<T>(precision)) {
+      w_transposed =
+          TransposedForProducts(part, kRowsPerBlock, products, precision);
+      if (d_x != nullptr) w = PartForProducts(part, products, precision);
+    }
     GemmMode d_weight_mode = GemmMode::kAssign;
     for (int64_t begin = 0; begin < rows; begin += kRowsPerBlock) {
       const int64_t end = std::min(rows, begin + kRowsPerBlock);
@@ -164,11 +175,12 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
       const ConstMatrix<T> x_block(all ? x.data() + begin * in : copied, count,
                                    in);
       if (biased) {
-        GemmPlus<T>(x_block, w.Transposed(),
+        GemmPlus<T>(x_block, w_transposed,
                     ConstMatrix<T>::Repeated(bias.data(), count, classes),
-                    {logits, count, classes});
+                    {logits, count, classes}, precision);
       } else {
-        Gemm<T>(x_block, w.Transposed(), {logits, count, classes});
+        Gemm<T>(x_block, w_transposed, {logits, count, classes},
+                GemmMode::kAssign, T(1), precision);
       }
       for (int64_t i = 0; i < count; ++i) {
         T* const row = logits + i * classes;
@@ -183,16 +195,18 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
       const ConstMatrix<T> d_logits(logits, count, classes);
       if (d_weight != nullptr && count > 0) {
         Gemm<T>(d_logits.Transposed(), x_block, {d_weight, classes, in},
-                d_weight_mode);
+                d_weight_mode, T(1), precision);
         d_weight_mode = GemmMode::kAdd;
       }
       if (d_x == nullptr) continue;
       T* const d_block = d_x + begin * in;
       if (all) {
-        Gemm<T>(d_logits, w, {d_block, count, in});
+        Gemm<T>(d_logits, w, {d_block, count, in}, GemmMode::kAssign, T(1),
+                precision);
         continue;
       }
-      Gemm<T>(d_logits, w, {copied, count, in});
+      Gemm<T>(d_logits, w, {copied, count, in}, GemmMode::kAssign, T(1),
+              precision);
       std::fill_n(d_block, (end - begin) * in, T(0));
       for (int64_t i = 0; i < count; ++i) {
         std::copy_n(copied + i * in, in, d_x + counted[i] * in);

@@ -14,13 +14,15 @@
 
 namespace regard {
 
-// The mode and random state of a tape, which are restored when a function runs
-// again.
+// The mode, random state and precision of a tape, which are restored when a
+// function runs again.
 template <typename T>
 class ReplayState {
  public:
   explicit ReplayState(const Tape<T>& tape)
-      : training_(tape.training()), random_(tape.random()) {}
+      : training_(tape.training()),
+        random_(tape.random()),
+        precision_rule_(tape.precision_rule()) {}
 
   // Runs fn(), which returns a Var<T> of `shape`, with recording on. Sets
   // element i of the gradient of its value to d(i), runs the backward pass over
@@ -77,10 +79,12 @@ class ReplayState {
   void Restore(Tape<T>& tape) const {
     tape.set_training(training_);
     tape.set_random(random_);
+    tape.set_precision_rule(precision_rule_);
   }
 
   bool training_;
   RandomState random_;
+  const PrecisionRule* precision_rule_;
 };
 
 // Returns a copy of the span `inputs` in the tape's arena. The Vars are the
@@ -110,12 +114,12 @@ void AllocateGradients(absl::Span<const Var<T>> inputs) {
 //
 // fn runs twice and must compute the same values both times. It must be
 // trivially copyable. It must not read anything that changes between the runs,
-// except the tape: both runs see the mode and random state of the first run. In
-// addition to `inputs`, fn may use leaves, such as parameters, and values that
-// need no gradient. fn must not use other values that need a gradient. A check
-// finds this unless such a value already has a gradient from a later operation.
-// Dropout in fn has the same mask in both runs. Values and gradients are
-// bit-identical to a direct call of fn.
+// except the tape: both runs see the mode, random state and precision of the
+// first run. In addition to `inputs`, fn may use leaves, such as parameters,
+// and values that need no gradient. fn must not use other values that need a
+// gradient. A check finds this unless such a value already has a gradient from
+// a later operation. Dropout in fn has the same mask in both runs. Values and
+// gradients are bit-identical to a direct call of fn.
 template <typename T, typename F>
 Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   const absl::Span<const Var<T>> kept = KeepInputs("Recompute", tape, inputs);

@@ -96,7 +96,8 @@ void GruCell::Forward(const RecurrentPass<T>& pass, int64_t step,
   const int64_t live = pass.live(step);
   const T* const bias = pass.bias_data();
   Gemm<T>({pass.state(0, step, 0), live, w}, data.of_state,
-          {data.product, live, data.of_state.cols, 3 * w});
+          {data.product, live, data.of_state.cols, 3 * w}, GemmMode::kAssign,
+          T(1), pass.precision);
   for (int64_t row = 0; row < live; ++row) {
     T* const extra = pass.extra_row(step, row);
     T* const product = data.product + row * 3 * w;
@@ -114,7 +115,8 @@ void GruCell::Forward(const RecurrentPass<T>& pass, int64_t step,
   }
   if (!after()) {
     Gemm<T>({pass.extra_row(step, 0), live, w}, data.of_extra,
-            {data.product + 2 * w, live, w, 3 * w});
+            {data.product + 2 * w, live, w, 3 * w}, GemmMode::kAssign, T(1),
+            pass.precision);
   }
   for (int64_t row = 0; row < live; ++row) {
     GruCandidate(w, pass.x_row(step, row), data.product + row * 3 * w + 2 * w,
@@ -145,8 +147,8 @@ void GruCell::Backward(const RecurrentPass<T>& pass, int64_t step,
                          pass.state(0, step, row), d_row, d_gates, d_state_row);
   }
   if (!after()) {
-    Gemm<T>({data.d_product + 2 * w, live, w, 3 * w}, pass.of_extra().matrix(),
-            {d_extra, live, w});
+    Gemm<T>({data.d_product + 2 * w, live, w, 3 * w}, data.of_extra,
+            {d_extra, live, w}, GemmMode::kAssign, T(1), pass.precision);
   }
   for (int64_t row = 0; row < live; ++row) {
     const T* const gates = pass.activation(step, row);
@@ -169,9 +171,8 @@ void GruCell::Backward(const RecurrentPass<T>& pass, int64_t step,
       for (int64_t i = 0; i < w; ++i) d_state_row[i] += d_part[i] * gates[i];
     }
   }
-  const ConstMatrix<T> weight = pass.of_state().matrix();
-  Gemm<T>({data.d_product, live, weight.rows, 3 * w}, weight,
-          {d_state, live, w}, GemmMode::kAdd);
+  Gemm<T>({data.d_product, live, data.of_state.rows, 3 * w}, data.of_state,
+          {d_state, live, w}, GemmMode::kAdd, T(1), pass.precision);
 }
 
 }  // namespace

@@ -87,7 +87,8 @@ struct LstmCell {
     const int64_t w = pass.width;
     const int64_t live = pass.live(step);
     Gemm<T>({pass.state(0, step, 0), live, w}, data.of_state,
-            {data.product, live, 4 * w});
+            {data.product, live, 4 * w}, GemmMode::kAssign, T(1),
+            pass.precision);
     for (int64_t row = 0; row < live; ++row) {
       LstmForward(w, pass.x_row(step, row), data.product + row * 4 * w,
                   pass.bias_data(), Row(pass, step, row),
@@ -118,8 +119,8 @@ struct LstmCell {
                     [=](int64_t i) { return d_gates[i]; });
       }
     }
-    Gemm<T>({data.d_product, live, 4 * w}, pass.of_state().matrix(),
-            {d_state, live, w}, GemmMode::kAdd);
+    Gemm<T>({data.d_product, live, 4 * w}, data.of_state, {d_state, live, w},
+            GemmMode::kAdd, T(1), pass.precision);
   }
 };
 

@@ -45,6 +45,7 @@ struct RecurrentPass {
   int64_t width;
   int64_t gates;           // kGates of the cell
   int64_t gates_of_state;  // gates_of_state() of the cell
+  ProductPrecision precision;
 
   bool one_block = false;
   std::array<T*, kMaxRecurrentStates> states = {};  // [.., width]
@@ -109,6 +110,9 @@ struct BackwardStep {
   // Output: gradients of weight_hh h + bias_hh, or of weight_hh `extra`, [live,
   // gates * width].
   T* d_product;
+  // of_state() and of_extra() of the pass, for products with d_product.
+  ConstMatrix<T> of_state = {nullptr, 0, 0};
+  ConstMatrix<T> of_extra = {nullptr, 0, 0};
   T* d_x;                     // gradient of projected, or null if not needed
   bool accumulate;            // whether to add to d_x
   std::array<T*, 2> scratch;  // [batch, width] each
@@ -132,11 +136,12 @@ void RunForward(const RecurrentPass<T>& pass, const Cell& cell,
   ScratchScope<T> scratch(pass.x.tape());
   const bool has_extra = pass.gates_of_state < pass.gates;
   const ConstMatrix<T> of_state =
-      TransposedForProducts(pass.of_state(), batch, steps);
+      TransposedForProducts(pass.of_state(), batch, steps, pass.precision);
   const ForwardStep<T> data = {
       of_state,
-      has_extra ? TransposedForProducts(pass.of_extra(), batch, steps)
-                : of_state,
+      has_extra
+          ? TransposedForProducts(pass.of_extra(), batch, steps, pass.precision)
+          : of_state,
       scratch.New(batch * pass.gates * width)};
   for (int k = 0; k < Cell::kStates; ++k) {
     for (int64_t row = 0; row < batch; ++row) {
@@ -184,7 +189,12 @@ void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
     data.d_x = d.data();
     if (!data.accumulate) ClearPadding(pass.steps, gates_width, data.d_x);
   }
-  for (int64_t step = pass.steps.steps() - 1; step >= 0; --step) {
+  const int64_t steps = pass.steps.steps();
+  data.of_state = PartForProducts(pass.of_state(), steps, pass.precision);
+  if (pass.gates_of_state < pass.gates) {
+    data.of_extra = PartForProducts(pass.of_extra(), steps, pass.precision);
+  }
+  for (int64_t step = steps - 1; step >= 0; --step) {
     data.d_product = d_products + pass.steps.first(step) * gates_width;
     cell.Backward(pass, step, data);
   }
@@ -201,12 +211,12 @@ void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
   }
   const int64_t direct = pass.gates_of_state * width;
   AddWeightGradient<T>(pass.of_state(), {d_products, rows, direct, gates_width},
-                       {pass.states[0], rows, width});
+                       {pass.states[0], rows, width}, pass.precision);
   if (direct < gates_width) {
     AddWeightGradient<T>(
         pass.of_extra(),
         {d_products + direct, rows, gates_width - direct, gates_width},
-        {pass.extra, rows, width});
+        {pass.extra, rows, width}, pass.precision);
   }
   if (!pass.bias.has_value()) return;
   if (auto d = pass.bias.grad_ref()) {
@@ -268,7 +278,8 @@ SequenceOutputs<T> RunSequence(const char* name, const Cell& cell,
       RaggedSteps(batch, time, in.lengths, in.reverse, arena),
       width,
       Cell::kGates,
-      cell.gates_of_state()};
+      cell.gates_of_state(),
+      tape.precision()};
   pass.one_block = !recorded;
   pass.final_state = out.final_state;
   const int64_t rows = recorded ? pass.steps.total() : batch;
