@@ -117,6 +117,8 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
                                const MixerInputs<T>& inputs) const {
   const int64_t first = inputs.state == nullptr ? 0 : inputs.first_position;
   const int64_t time = terms.values.dim(2);
+  // States accumulate over the whole sequence.
+  const FullPrecisionScope<T> full(forward.tape());
   const HookRequest request = forward.Request("weights");
   const MixerTerms<T> all =
       request.any() || request.rows.any() ? AllTerms(terms, inputs) : terms;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
+#include "autodiff/testing/rounding_tape.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -110,6 +112,70 @@ TEST(MixerLayerTest, AMixerMayHaveNeitherQueriesNorKeys) {
                                    "attention/context"));
   EXPECT_THAT(recorder.Find("attention/weights")->value,
               ElementsAre(.5f, 0, 0, .5f));
+}
+
+// Records the precision of products in its parts.
+template <typename T>
+class Precisions : public Halves<T> {
+ public:
+  using Halves<T>::Halves;
+
+  MixerTerms<T> Project(Forward<T>& forward, Var<T> x, int64_t first,
+                        LayerState<T>* state) const override {
+    EXPECT_EQ(forward.tape().precision(), ProductPrecision::kBfloat16);
+    return Halves<T>::Project(forward, x, first, state);
+  }
+  Var<T> Step(Forward<T>& forward, const MixerTerms<T>& terms,
+              LayerState<T>* state) const override {
+    EXPECT_EQ(forward.tape().precision(), ProductPrecision::kFull);
+    ++contexts;
+    return Halves<T>::Step(forward, terms, state);
+  }
+  Var<T> Chunk(Forward<T>& forward, const MixerTerms<T>& terms,
+               LayerState<T>* state) const override {
+    EXPECT_EQ(forward.tape().precision(), ProductPrecision::kFull);
+    ++contexts;
+    return Halves<T>::Chunk(forward, terms, state);
+  }
+  Var<T> Matrix(Forward<T>& forward,
+                const MixerTerms<T>& terms) const override {
+    EXPECT_EQ(forward.tape().precision(), ProductPrecision::kFull);
+    ++matrices;
+    return Halves<T>::Matrix(forward, terms);
+  }
+  Var<T> Output(Forward<T>& forward, const MixerTerms<T>& terms,
+                Var<T> contexts) const override {
+    EXPECT_EQ(forward.tape().precision(), ProductPrecision::kBfloat16);
+    return Halves<T>::Output(forward, terms, contexts);
+  }
+
+  mutable int contexts = 0;
+  mutable int matrices = 0;
+};
+
+TEST(MixerLayerTest, OnlyProjectionsAreRounded) {
+  MixerRegistry mixers;
+  mixers.Add<Precisions>("v / 2");
+  MixerConfig config;
+  config.mutable_retention();
+  ParameterStore<float> store;
+  StateSlots slots;
+  const MixerLayer<float> layer(mixers, config,
+                                {store.Root(), 2, SlotScope(slots, "layer")});
+  store.set_precision(std::make_shared<RoundsOutsideFull>());
+  store.Finalize(0);
+  Tape<float> tape;
+  Forward<float> pass(tape, store, nullptr);
+  pass.BeginStep();
+  const Var<float> x = tape.Full({1, 2, 2}, 1);
+  layer(pass, x, {});
+  SiteRecorder<float> recorder({"attention/weights"});
+  pass.set_hook(&recorder);
+  layer(pass, x, {});
+  const auto& mixer = dynamic_cast<const Precisions<float>&>(layer.mixer());
+  EXPECT_GT(mixer.contexts, 0);
+  EXPECT_GT(mixer.matrices, 0);
+  EXPECT_EQ(tape.precision(), ProductPrecision::kBfloat16);
 }
 
 }  // namespace

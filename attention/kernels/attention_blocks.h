@@ -77,6 +77,7 @@ struct AttentionProblem {
   HeadRows of_queries, of_keys, of_values, of_context;
   MaskReader visible;
   T scale;
+  ProductPrecision precision;
   Positions positions;
   DistanceBias<T> bias;
   DifferenceBias<T> difference;
@@ -357,6 +358,13 @@ int64_t PlaceOfRow(const AttentionProblem<T>& p, const QueryBlock& block,
   return (block.example * p.heads() + block.head) * rows + row;
 }
 
+// Multiplies n numbers by `factor`.
+template <typename T>
+void Scale(T factor, int64_t n, T* __restrict x) {
+  if (factor == T(1)) return;
+  for (int64_t i = 0; i < n; ++i) x[i] *= factor;
+}
+
 // Writes scores [queries, keys] of the block's `queries`: scaled inner products
 // plus the biases, or -inf for masked keys.
 template <typename T>
@@ -364,8 +372,14 @@ void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                 const ConstMatrix<T>& queries, const ConstMatrix<T>& keys,
                 int64_t first_key, T* scores) {
   const int64_t count = keys.rows;
-  Gemm(queries, keys.Transposed(), MutableMatrix<T>(scores, block.count, count),
-       GemmMode::kAssign, p.scale);
+  const MutableMatrix<T> products(scores, block.count, count);
+  if (Rounds<T>(p.precision)) {
+    Gemm(queries, keys.Transposed(), products, GemmMode::kAssign, T(1),
+         p.precision);
+    Scale(p.scale, block.count * count, scores);
+  } else {
+    Gemm(queries, keys.Transposed(), products, GemmMode::kAssign, p.scale);
+  }
   const DifferenceBias<T>& difference = p.difference;
   if (!block.hides && !p.bias.has_value() && !difference.has_value()) return;
   for (int64_t i = 0; i < block.count; ++i) {

@@ -48,10 +48,12 @@ void AddNonFinite(const T* weights, const ConstMatrix<T>& values, T* context) {
 template <typename T>
 void MultiplyValues(Tape<T>& tape, ConstMatrix<T> weights, const T* values,
                     int64_t width, T* context) {
+  const ProductPrecision precision = tape.precision();
   const int64_t keys = weights.cols;
   const auto product = [&](const T* x) {
     Gemm(weights, ConstMatrix<T>(x, keys, width),
-         MutableMatrix<T>(context, weights.rows, width));
+         MutableMatrix<T>(context, weights.rows, width), GemmMode::kAssign,
+         T(1), precision);
   };
   product(values);
   if (AllFinite(context, weights.rows * width)) return;

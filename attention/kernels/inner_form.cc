@@ -40,6 +40,27 @@ Var<T> DenseBias(const DistanceBias<T>& bias, const Positions& positions,
   return Stack<T>({rows, static_cast<size_t>(queries)}, /*axis=*/1);
 }
 
+// Returns the biases of queries and keys as a bias that is not part of a
+// product, plus form.difference_bias.
+template <typename T>
+DifferenceBias<T> RowBiases(const InnerForm<T>& form) {
+  const Shape& a = form.a.shape();
+  const Shape& b = form.b.shape();
+  Tape<T>& tape = form.a.tape();
+  Var<T> queries = form.query_bias;
+  if (!queries.has_value()) queries = tape.Full(a.With(3, 1), T(0));
+  const Shape of_keys = {b[0], b[1], 1, b[2]};
+  Var<T> keys = tape.Full({b[0], b[1], a[1] / b[1], b[2]}, T(0));
+  if (form.key_bias.has_value()) {
+    // Successive heads share the biases.
+    keys = keys - form.key_bias.Reshape(of_keys);
+  }
+  keys = keys.Reshape({b[0], a[1], b[2], 1});
+  const DifferenceBias<T>& more = form.difference_bias;
+  if (!more.has_value()) return {queries, keys};
+  return {queries + more.queries, keys + more.keys};
+}
+
 }  // namespace
 
 template <typename T>
@@ -47,6 +68,10 @@ InnerForm<T> WithoutRowBiases(const InnerForm<T>& form) {
   InnerForm<T> joined = form;
   joined.query_bias = joined.key_bias = {};
   if (!form.query_bias.has_value() && !form.key_bias.has_value()) return joined;
+  if (Rounds<T>(form.a.tape().precision())) {
+    joined.difference_bias = RowBiases(form);
+    return joined;
+  }
   joined.a = Scaled(form.a, form.factor);
   joined.factor = T(1);
   if (form.query_bias.has_value()) {
@@ -71,9 +96,13 @@ Var<T> PlusDifferences(Var<T> scores, const DifferenceBias<T>& bias) {
 template <typename T>
 Var<T> DenseScores(const InnerForm<T>& form, const Positions& positions) {
   const InnerForm<T> joined = WithoutRowBiases(form);
-  const Var<T> scores =
-      PlusDifferences(InnerProducts(Scaled(joined.a, joined.factor), joined.b),
-                      form.difference_bias);
+  // A factor multiplies rounded products, so that it does not change how
+  // queries are rounded.
+  const bool rounds = Rounds<T>(form.a.tape().precision());
+  const Var<T> products =
+      rounds ? Scaled(InnerProducts(joined.a, joined.b), joined.factor)
+             : InnerProducts(Scaled(joined.a, joined.factor), joined.b);
+  const Var<T> scores = PlusDifferences(products, joined.difference_bias);
   const DistanceBias<T>& bias = form.distance_bias;
   if (!bias.has_value() || scores.size() == 0) return scores;
   return scores + DenseBias(bias, positions, scores.shape());

@@ -26,7 +26,9 @@ struct InnerForm {
 };
 
 // Returns a form with the same scores, in which each bias of queries or keys is
-// a further dimension of a and b. The other operand is 1 in that dimension.
+// a further dimension of a and b. The other operand is 1 in that dimension. If
+// products round their operands, the biases become a part of difference_bias
+// instead, which is not rounded.
 template <typename T>
 InnerForm<T> WithoutRowBiases(const InnerForm<T>& form);
 

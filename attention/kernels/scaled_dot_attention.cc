@@ -169,7 +169,7 @@ void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
   const ConstMatrix<T> raw = s.values(block, first_key, count);
   const ConstMatrix<T> finite = s.values.Finite(block, first_key, count);
   Gemm(ConstMatrix<T>(s.weights, block.count, count), finite, context,
-       first ? GemmMode::kAssign : GemmMode::kAdd);
+       first ? GemmMode::kAssign : GemmMode::kAdd, T(1), p.precision);
   if (finite.data == raw.data) return;
   for (int64_t i = 0; i < block.count; ++i) {
     AddNonFinite(s.weights + i * count, raw, context.data + i * context.stride);
@@ -315,11 +315,13 @@ void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
       dropped = s.d_weights;
     }
     Gemm(ConstMatrix<T>(dropped, block.count, count).Transposed(), d_context,
-         values.At(d.values, block, first_key, count), GemmMode::kAdd);
+         values.At(d.values, block, first_key, count), GemmMode::kAdd, T(1),
+         p.precision);
   }
   if (!d.NeedScores()) return;
   Gemm(d_context, values.Finite(block, first_key, count).Transposed(),
-       MutableMatrix<T>(s.d_weights, block.count, count));
+       MutableMatrix<T>(s.d_weights, block.count, count), GemmMode::kAssign,
+       T(1), p.precision);
   if (drops) {
     Drop(p, s.keep, block.count * count, s.d_weights, s.d_weights);
   }
@@ -336,13 +338,19 @@ void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
   }
   const ConstMatrix<T> d_scores(s.d_weights, block.count, count);
   AddToBiases(p, block, d_scores, first_key, d);
+  T scale = p.scale;
+  if (Rounds<T>(p.precision)) {
+    Scale(p.scale, block.count * count, s.d_weights);
+    scale = T(1);
+  }
   if (d.queries != nullptr) {
     Gemm(d_scores, keys.Finite(block, first_key, count), d_queries,
-         GemmMode::kAdd, p.scale);
+         GemmMode::kAdd, scale, p.precision);
   }
   if (d.keys != nullptr) {
     Gemm(d_scores.Transposed(), queries,
-         keys.At(d.keys, block, first_key, count), GemmMode::kAdd, p.scale);
+         keys.At(d.keys, block, first_key, count), GemmMode::kAdd, scale,
+         p.precision);
   }
 }
 
@@ -446,6 +454,7 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
       of_context,
       MaskReader(mask, positions, q[0], num_queries, of_keys.rows),
       form.factor,
+      tape->precision(),
       positions,
       form.distance_bias,
       form.difference_bias,

@@ -17,6 +17,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
                w[1] % v[1] == 0 && w[3] == v[2])
       << "weights " << w << ", values " << v;
   Tape<T>* const tape = &TapeOf("WeightedValues", weights, values);
+  const ProductPrecision precision = tape->precision();
   const int64_t heads = w[1];
   const int64_t group = heads / v[1];
   const int64_t queries = w[2];
@@ -63,15 +64,15 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
              d_c,
              MutableMatrix<T>(d_value + source / group * keys * width, reach,
                               width),
-             GemmMode::kAdd);
+             GemmMode::kAdd, T(1), precision);
       }
       if (!d_weights) return;
       T* const d_source = d_weights.data() + source * queries * keys;
       const T* const value = values.data() + source / group * keys * width;
       const T* const finite = FiniteValues(value, reach * width, copy);
-      Gemm(
-          d_c, ConstMatrix<T>(finite, reach, width).Transposed(),
-          MutableMatrix<T>(assign ? d_source : products, queries, reach, keys));
+      Gemm(d_c, ConstMatrix<T>(finite, reach, width).Transposed(),
+           MutableMatrix<T>(assign ? d_source : products, queries, reach, keys),
+           GemmMode::kAssign, T(1), precision);
       for (int64_t q = 0; q < queries; ++q) {
         T* const d = d_source + q * keys;
         if (assign) {
