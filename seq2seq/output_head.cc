@@ -57,6 +57,7 @@ Var<T> LinearHead<T>::Bias(Forward<T>& forward) const {
 
 template <typename T>
 Var<T> LinearHead<T>::LogitsOf(Forward<T>& forward, Var<T> readout) const {
+  const NameScope<T> scope(forward.tape(), "output");
   return Linear(readout, forward[weight_], Bias(forward));
 }
 
@@ -64,6 +65,7 @@ template <typename T>
 Var<T> LinearHead<T>::LossOf(Forward<T>& forward, Var<T> readout,
                              absl::Span<const int32_t> targets,
                              const CrossEntropyOptions& options) const {
+  const NameScope<T> scope(forward.tape(), "output");
   return LinearCrossEntropy(readout.Reshape({readout.rows(), readout.cols()}),
                             forward[weight_], Bias(forward), targets, options);
 }
