@@ -87,6 +87,7 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(TrainedRun& record,
   if (!task->model().parameters().finalized()) {
     task->model().parameters().FinalizeWithZeros();
   }
+  SetPrecision(config, *task);
   ConfigProblems problems;
   if (has_data) {
     ValidateTask(*task, config, problems);
@@ -138,6 +139,10 @@ absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,
   REGARD_RETURN_IF_ERROR(CheckOverrides(options.overrides));
   REGARD_ASSIGN_OR_RETURN(TrainedRun record,
                           OpenTrainedRun(folder, &plugins, options.overrides));
+  if (options.precision.has_value()) {
+    record.config.set_precision(*options.precision);
+    if (*options.precision == FLOAT32) record.config.clear_keep_float32();
+  }
   REGARD_ASSIGN_OR_RETURN(
       std::unique_ptr<Task> task,
       MakeTask(record, plugins, options.data || !options.overrides.empty()));

@@ -48,6 +48,8 @@ struct RunOptions {
   // `intervene`, and for kEvaluationStride. If there are any, the data are
   // read.
   std::vector<std::string> overrides = {};
+  // The precision of matrix products, instead of that of the training.
+  std::optional<Precision> precision = std::nullopt;
 };
 
 // The training examples of a forward pass, and the mode of the pass.

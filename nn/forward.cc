@@ -63,6 +63,7 @@ Forward<T>& Forward<T>::companion(int64_t index) {
 template <typename T>
 void Forward<T>::BeginStep() {
   tape_.Reset();
+  tape_.set_precision_rule(parameters_.precision());
   went_back_ = false;
   leaves_.clear();
   // A Var has mutable storage, but operations do not write to their inputs.

@@ -51,7 +51,8 @@ class Forward {
   void MakeCompanions(int64_t count);
   Forward& companion(int64_t index);
 
-  // Resets the tape and creates the leaf of each parameter. See Tape::Leaf().
+  // Resets the tape, creates the leaf of each parameter (see Tape::Leaf()), and
+  // sets the tape's precision to that of the parameters.
   void BeginStep();
 
   // Returns the leaf of a parameter in this step. Must not be written to.

@@ -26,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/packed_weights.h"
+#include "autodiff/precision.h"
 #include "autodiff/shape.h"
 #include "nn/initializers.h"
 #include "third_party/abseil_backport/check.h"
@@ -199,6 +200,13 @@ class ParameterStore {
     return Segment(values(), parameter);
   }
 
+  // The precision of products in passes over these parameters, which begin
+  // after this call. Null, the initial value, means full precision.
+  void set_precision(std::shared_ptr<const PrecisionRule> rule) {
+    precision_ = std::move(rule);
+  }
+  const PrecisionRule* precision() const { return precision_.get(); }
+
   // The packed copies of the parameter at `index`, which all tapes share.
   // packed_bytes() is the memory of the packed copies of all parameters.
   PackedWeight<T>& packed(size_t index) const { return packed_[index]; }
@@ -219,6 +227,7 @@ class ParameterStore {
   std::vector<ParameterAlias> aliases_;
   Slab<T> values_;
   mutable PackedWeights<T> packed_;
+  std::shared_ptr<const PrecisionRule> precision_;
   std::string problem_;
   bool finalized_ = false;
 };

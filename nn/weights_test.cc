@@ -51,11 +51,19 @@ TEST(LoadWeightsTest, MakesPackedCopiesOutOfDate) {
   ASSERT_THAT(WriteSafetensorsFile(path, SlabViews(store, store.values(), ""),
                                    {}, SystemFiles()),
               IsOk());
-  PackedPart<float>* const part = store.packed(0).FindOrAdd({0, 2, 1, 1});
-  part->Pack({store.values().data(), 1, 2});
-  ASSERT_NE(part->Current(), nullptr);
+  const ConstMatrix<float> transposed(store.values().data(), 1, 2);
+  const auto has_copy = [&](PackedForm form) {
+    const ConstMatrix<float> copy =
+        store.packed(0).FindOrAdd({0, 2, 1, 1}, form)->WithCurrent(transposed);
+    return copy.panels != nullptr || copy.pairs != nullptr;
+  };
+  const auto forms = {PackedForm::kTranspose, PackedForm::kRoundedTranspose};
+  for (const PackedForm form : forms) {
+    store.packed(0).FindOrAdd({0, 2, 1, 1}, form)->Pack(transposed);
+    ASSERT_TRUE(has_copy(form));
+  }
   ASSERT_THAT(LoadWeights(path, store), IsOk());
-  EXPECT_EQ(part->Current(), nullptr);
+  for (const PackedForm form : forms) EXPECT_FALSE(has_copy(form));
 }
 
 TEST(WeightsDigestTest, IsTheDigestOfTheDocumentedBytes) {

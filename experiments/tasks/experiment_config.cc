@@ -4,6 +4,7 @@
 #include <any>
 #include <cctype>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,10 @@
 #include "experiments/tasks/former_runs.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "nn/matched_precision.h"
 #include "optimization/interventions/site_requests.h"
 #include "optimization/optimizer_registry.h"
+#include "optimization/product_census.h"
 #include "optimization/schedule.h"
 #include "options/name_suggestion.h"
 #include "options/option_registry.h"
@@ -326,6 +329,10 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
   }
   ValidateTraining(config.training(), task, problems);
   ValidateSiteRequests({config.intervene(), config.probe()}, problems);
+  if (config.precision() == FLOAT32 && config.keep_float32_size() > 0) {
+    problems.Note("keep_float32",
+                  "has no effect: only BFLOAT16_PRODUCTS rounds operands");
+  }
 }
 
 namespace {
@@ -434,9 +441,48 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
                      .seed = config.seed(),
                      .text_version = config.data().text_version(),
                      .read_run_file = read_run_file}));
-  return plugins.tasks.Create(config.model(), std::move(data),
-                              TaskContext{config, plugins.scorers, finalize});
+  std::unique_ptr<Task> task =
+      plugins.tasks.Create(config.model(), std::move(data),
+                           TaskContext{config, plugins.scorers, finalize});
+  SetPrecision(config, *task);
+  return task;
 }
+
+void SetPrecision(const Experiment& config, Task& task) {
+  if (config.precision() != BFLOAT16_PRODUCTS) return;
+  task.model().parameters().set_precision(
+      std::make_shared<MatchedPrecision>(std::vector<std::string>(
+          config.keep_float32().begin(), config.keep_float32().end())));
+}
+
+namespace {
+
+// Adds an error for each pattern of `keep_float32` that matches no scope with
+// products.
+void ValidateFullPrecision(Task& task, const Experiment& config,
+                           ConfigProblems& problems) {
+  Model<float>& model = task.model();
+  if (config.precision() != BFLOAT16_PRODUCTS ||
+      config.keep_float32_size() == 0 || !model.parameters().finalized()) {
+    return;
+  }
+  std::vector<std::string> scopes;
+  for (const OperationProducts& products : ProductsOf(model, config.seed())) {
+    scopes.push_back(products.scope);
+  }
+  for (int i = 0; i < config.keep_float32_size(); ++i) {
+    const std::string& pattern = config.keep_float32(i);
+    const auto matches = [&](const std::string& scope) {
+      return MatchesScopeName(pattern, scope);
+    };
+    if (std::any_of(scopes.begin(), scopes.end(), matches)) continue;
+    problems.Add(absl::StrCat("keep_float32[", i, "]"),
+                 absl::StrCat("no scope with products matches '", pattern, "'",
+                              SuggestName(pattern, scopes)));
+  }
+}
+
+}  // namespace
 
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems) {
@@ -451,6 +497,7 @@ void ValidateTask(Task& task, const Experiment& config,
                               "of a batch, got ",
                               config.num_shards()));
   }
+  ValidateFullPrecision(task, config, problems);
   const Model<float>& model = task.model();
   if (config.training().group_by_length() && model.num_examples() > 0 &&
       model.Lengths(0) == SequenceLengths()) {

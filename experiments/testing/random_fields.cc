@@ -29,7 +29,7 @@ using ::google::protobuf::Reflection;
 // its default is too large. "@" is the folder of files.
 constexpr char kValues[] =
     R"(name random; Baseline.name plain; seed 0|1|12345678901234567890; num_shards 1|2|3|5;
-Override.path !loss.scale|training.batch_size; Override.value !3|4;
+keep_float32 *attention|*layer*; Override.path !loss.scale|training.batch_size; Override.value !3|4;
 TransformerConfig.width !8|16; layers !1|2; embedding !4|6;
 RecurrentEncoderConfig.hidden !8; RecurrentDecoderConfig.hidden !8|8|8|6;
 FeedForwardConfig.hidden 0|12; heads !1|2|4; key_heads 0|1|2;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -11,14 +10,12 @@
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/hook.h"
+#include "optimization/model_pass.h"
 #include "options/name_suggestion.h"
 
 namespace regard {
 
 namespace {
-
-// More examples would make the pass that looks for hook points slower.
-constexpr int64_t kMaxExamples = 2;
 
 void RequireSite(const std::string& site, ConfigProblems& problems) {
   if (site.empty())
@@ -115,26 +112,11 @@ bool IsOfRows(SiteStatistic::Statistic statistic) {
 
 SiteShapes SitesOf(Model<float>& model, uint64_t seed,
                    std::vector<std::string> patterns) {
-  std::vector<int64_t> examples(
-      std::min<int64_t>(kMaxExamples, model.num_examples()));
-  std::iota(examples.begin(), examples.end(), 0);
   SiteCensus census(std::move(patterns));
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   forward.set_hook(&census);
-  if (examples.empty()) {  // some models only evaluate
-    for (const Split split : {Split::kDev, Split::kTest}) {
-      if (census.sites().empty()) model.Evaluate(forward, split);
-    }
-    return census.sites();
-  }
-  std::vector<double> denominators(model.loss_terms().size());
-  std::vector<Var<float>> sums(denominators.size());
-  model.Denominators(examples, absl::MakeSpan(denominators));
-  forward.BeginStep();
-  tape.set_training(true);
-  tape.set_random({seed, 0, examples});
-  model.Loss(forward, examples, denominators, absl::MakeSpan(sums));
+  RunModelOnce(model, seed, forward, [&] { return !census.sites().empty(); });
   return census.sites();
 }
 

@@ -79,11 +79,13 @@ TEST(OptimizerTest, AnUpdateMakesPackedCopiesOutOfDate) {
   const auto optimizer = Make(Config("sgd {}"), store);
   const Slab<double> gradient(store.slab_size());
   WorkerPool pool(1);
-  PackedPart<double>* const part = store.packed(0).FindOrAdd({0, 1, 1, 1});
-  part->Pack({store.values().data(), 1, 1});
-  ASSERT_NE(part->Current(), nullptr);
+  PackedPart<double>* const part =
+      store.packed(0).FindOrAdd({0, 1, 1, 1}, PackedForm::kTranspose);
+  const ConstMatrix<double> weight(store.values().data(), 1, 1);
+  part->Pack(weight);
+  ASSERT_NE(part->WithCurrent(weight).panels, nullptr);
   optimizer->Update({.learning_rate = 0.1, .gradient = gradient.span()}, pool);
-  EXPECT_EQ(part->Current(), nullptr);
+  EXPECT_EQ(part->WithCurrent(weight).panels, nullptr);
 }
 
 TEST(OptimizerTest, SgdFollowsTheGradient) {

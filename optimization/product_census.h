@@ -1,0 +1,30 @@
+// Which operations of a model multiply matrices, and in which precision.
+#ifndef OPTIMIZATION_PRODUCT_CENSUS_H_
+#define OPTIMIZATION_PRODUCT_CENSUS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "optimization/model.h"
+
+namespace regard {
+
+// The matrix products of one operation in one scope.
+struct OperationProducts {
+  std::string scope;      // such as "decoder/layer[0]/attention"
+  std::string operation;  // such as "Linear"
+  // Floating-point operations of the forward pass, and the part of them in
+  // products whose operands are rounded.
+  int64_t flops = 0;
+  int64_t rounded_flops = 0;
+};
+
+// Returns the operations with products in a pass over a few examples, in the
+// order in which they first run. The model computes in the precision of its
+// parameters.
+std::vector<OperationProducts> ProductsOf(Model<float>& model, uint64_t seed);
+
+}  // namespace regard
+
+#endif  // OPTIMIZATION_PRODUCT_CENSUS_H_
