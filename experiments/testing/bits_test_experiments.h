@@ -358,6 +358,39 @@ training { epochs: 2 batch_size: 11 log_every: 2 checkpoint_every: 3 }
 probe { site: "*/weights" statistic: ENTROPY every: 2 }
 )";
 
+// Products with rounded operands in recurrent cells and in additive attention.
+inline constexpr char kRoundedGru[] = R"(
+num_shards: 8
+data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
+model {
+  encoder { embedding: 7 hidden: 9 bidirectional: true embedding_dropout: 0.2 }
+  attention { additive { width: 8 } dropout: 0.1 }
+  decoder { embedding: 7 hidden: 34 initial_state: PROJECTED hidden_dropout: 0.2 }
+}
+optimizer { adam {} learning_rate: 0.01 clip_norm: 0.5 accumulate_batches: 2 }
+training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
+precision: BFLOAT16_PRODUCTS
+)";
+
+// Rounds the products of one layer of the decoder and not those of the other.
+inline constexpr char kRoundedTransformer[] = R"(
+num_shards: 8
+data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
+model {
+  transformer {
+    width: 36
+    layers: 2
+    attention { heads: 3 key_heads: 1 attention { scaled_dot {} dropout: 0.1 } }
+    tied_embeddings: TARGET_OUTPUT
+    recompute: true
+  }
+}
+loss { label_smoothing: 0.1 }
+training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
+precision: BFLOAT16_PRODUCTS
+keep_float32: "decoder/layers[1]"
+)";
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_

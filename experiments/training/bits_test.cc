@@ -196,7 +196,8 @@ INSTANTIATE_TEST_SUITE_P(Models, BitsTest,
                                            kLanguageModel, kLines, kSelected,
                                            kSampled, kImages, kCaptions,
                                            kMaskedWords, kClamped, kHeadOutputs,
-                                           kMixers, kScoreMaps, kLatents));
+                                           kMixers, kScoreMaps, kLatents,
+                                           kRoundedGru, kRoundedTransformer));
 
 TEST_P(BitsTest, DoNotDependOnThreads) {
   const Experiment config = Parse(GetParam());
@@ -271,6 +272,33 @@ TEST_P(BitsTest, AreFoundAgainFromAnyCheckpoint) {
   }
 }
 
+TEST_F(TrainerTest, RoundedProductsChangeTheBits) {
+  for (const char* text : {kRoundedGru, kRoundedTransformer}) {
+    const Experiment rounded = Parse(text);
+    const bool keeps = rounded.keep_float32_size() > 0;
+    Experiment all_rounded = rounded;
+    all_rounded.clear_keep_float32();
+    Experiment full = all_rounded;
+    full.clear_precision();
+    std::vector<std::string> weights;
+    for (const Experiment& config : {rounded, all_rounded, full}) {
+      const std::string run =
+          absl::StrCat(keeps ? "transformer" : "gru", weights.size());
+      Train(config, 1, run);
+      weights.emplace_back();
+      for (const auto& [path, content] : FilesOf(run)) {
+        if (absl::EndsWith(path, "/weights.safetensors")) {
+          weights.back().append(content);
+        }
+      }
+    }
+    EXPECT_GT(weights[0].size(), 0);
+    EXPECT_EQ(weights[0] != weights[1], keeps);
+    EXPECT_FALSE(weights[1] == weights[2]);
+    EXPECT_FALSE(weights[0] == weights[2]);
+  }
+}
+
 class FinishedTest : public BitsTest {};
 
 INSTANTIATE_TEST_SUITE_P(Models, FinishedTest,
@@ -342,7 +370,7 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "not in this build";
   for (const char* text :
        {kRegression, kGru, kLstm, kLuong, kLanguageModel, kLines, kSelected,
-        kSampled, kHeadOutputs, kMixers}) {
+        kSampled, kHeadOutputs, kMixers, kRoundedGru, kRoundedTransformer}) {
     Experiment config = Parse(text);
     // Removes the requests at hook points, which allocate memory for names.
     config.clear_intervene();

@@ -119,6 +119,14 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
        "a.textproto:2:30: error: 'ENTROPIE' is not a value of Statistic; did "
        "you mean 'ENTROPY'?"},
       {"data { pairs {} }", "a.textproto:2:1: error: data: `pairs` requires "},
+      // Errors in the precision.
+      {"precision: BFLOAT16_PRODUCT",
+       "a.textproto:2:12: error: 'BFLOAT16_PRODUCT' is not a value of "
+       "Precision; did you mean 'BFLOAT16_PRODUCTS'?"},
+      {"precision: BFLOAT16_PRODUCTS\nkeep_float32: \"encoder\"\n"
+       "keep_float32: \"*/decodr\"",
+       "a.textproto:4:1: error: keep_float32[1]: no scope with products "
+       "matches '*/decodr'"},
   };
   for (const auto& [change, refusal] : kCases) {
     EXPECT_THAT(RefusalOfChange(change), StartsWith(refusal)) << change;

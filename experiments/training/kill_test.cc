@@ -56,10 +56,10 @@ training {
 )";
 
 // A run on the corpus in the folder "corpus", with subword sampling in each
-// epoch, batches by length, early stopping and averaged weights. It saves
-// checkpoints in the middle of epochs.
+// epoch, batches by length, early stopping, averaged weights and products with
+// rounded operands. It saves checkpoints in the middle of epochs.
 constexpr char kCorpusConfig[] = R"(
-name: "kill"
+name: "kill" precision: BFLOAT16_PRODUCTS keep_float32: "encoder"
 data {
   pairs {
     train { source: "$0/s" target: "$0/t" }

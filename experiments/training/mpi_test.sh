@@ -77,6 +77,16 @@ for ranks in 1 2 4 8; do
   done
 done
 
+# Products with rounded operands give the same bits on each rank, too.
+rounded=("${config[@]}" --set precision=BFLOAT16_PRODUCTS
+  --set 'keep_float32=decoder/layers[1]')
+quietly "${train}" "${rounded[@]}" --run=rounded --omit_times
+[[ "$(digest rounded)" != "$(digest plain)" ]] ||
+  expect 'rounded weights' 'other weights' 'those in float32'
+quietly "${mpirun[@]}" -n 4 "${train_mpi}" "${rounded[@]}" --run=rounded4 \
+  --threads=2 --omit_times
+same_runs 'rounded products on 4 ranks' rounded rounded4
+
 quietly "${train}" "${long[@]}" --run=long --omit_times
 start 2 interrupted
 kill -INT "${ranks[1]}"
