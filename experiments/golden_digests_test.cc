@@ -1,7 +1,8 @@
 // Trains short runs and checks that their results have not changed.
-// golden_digests.json lists the runs, with their results on several platforms.
-// If a change is intended, the following command trains the runs and writes the
-// new results for this platform:
+// golden_digests.json lists the runs and their results, which are the same for
+// all processors from x86-64-v3 on, all compilers and all versions of the
+// libraries. If a change is intended, the following command trains the runs and
+// writes the new results:
 //
 //   bazel run //experiments:golden_digests_test -- --renew
 #include <gnu/libc-version.h>
@@ -45,22 +46,22 @@ std::vector<std::string> RunNames() {
   return names;
 }
 
-// Returns the facts, other than the source code, on which rounding may depend:
-// whether there is fused multiply-add, the compiler, and the libraries that
-// compute exp() and similar functions. The levels x86-64-v3 and x86-64-v4 have
-// the same results.
+// Whether this build has fused multiply-add. Without it, sums of products are
+// rounded differently.
+bool HasFusedMultiplyAdd() {
+  return BuildEnvironment().instruction_set != "x86-64";
+}
+
+// Returns what computes the numbers of this build.
 std::string Platform() {
   const Environment environment = BuildEnvironment();
-  const std::string& compiler = environment.compiler;
-  const bool is_fused = environment.instruction_set != "x86-64";
-  return absl::StrCat(compiler.substr(0, compiler.find('.')), ", glibc ",
-                      gnu_get_libc_version(), ", Eigen ",
-                      environment.libraries.at("eigen"),
-                      is_fused ? "" : ", no fused multiply-add");
+  return absl::StrCat(environment.instruction_set, ", ", environment.compiler,
+                      ", glibc ", gnu_get_libc_version(), ", Eigen ",
+                      environment.libraries.at("eigen"));
 }
 
 // Trains a run, and returns the digest of its last weights. If the task has a
-// loss on dev, the result includes the final loss. This loss belongs to the
+// loss on dev, the result includes its final value, which belongs to the
 // weights that the run has chosen, such as the best weights or an average.
 absl::StatusOr<std::string> Train(const std::string& name, const Json& run) {
   const std::string folder =
@@ -92,19 +93,18 @@ INSTANTIATE_TEST_SUITE_P(Runs, GoldenDigestsTest,
                          [](const auto& run) { return run.param; });
 
 TEST_P(GoldenDigestsTest, AreUnchanged) {
-  const Json run = ReadList(kList).at(GetParam());
-  const std::string platform = Platform();
-  const Json& results = run.at("results");
-  if (!results.contains(platform)) {
-    GTEST_SKIP() << "no result on " << platform << " yet: " << kRenewal;
+  if (!HasFusedMultiplyAdd()) {
+    GTEST_SKIP() << "this build has no fused multiply-add";
   }
+  const Json run = ReadList(kList).at(GetParam());
   const absl::StatusOr<std::string> now = Train(GetParam(), run);
   ASSERT_TRUE(now.ok()) << now.status();
-  const std::string before = results.at(platform).get<std::string>();
+  const std::string before = run.at("result").get<std::string>();
   if (*now == before) return;
   ADD_FAILURE() << "The run " << GetParam() << " of " << kList
-                << " has changed on " << platform << ".\n  before: " << before
-                << "\n  now:    " << *now << "\nIf that is meant: " << kRenewal;
+                << " has changed, or differs on " << Platform()
+                << ".\n  expected: " << before << "\n  found:    " << *now
+                << "\nIf the change is intended: " << kRenewal;
 }
 
 // Writes the new results. Returns the exit code.
@@ -114,8 +114,11 @@ int Renew() {
     std::fprintf(stderr, "error: start it by %s\n", kRenewal);
     return 2;
   }
+  if (!HasFusedMultiplyAdd()) {
+    std::fprintf(stderr, "error: build for x86-64-v3 or x86-64-v4\n");
+    return 2;
+  }
   const std::string path = absl::StrCat(workspace, "/", kList);
-  const std::string platform = Platform();
   Json list = ReadList(path);
   for (auto& [name, run] : list.items()) {
     const absl::StatusOr<std::string> now = Train(name, run);
@@ -124,14 +127,9 @@ int Renew() {
                    std::string(now.status().message()).c_str());
       return 1;
     }
-    Json& results = run["results"];
-    const bool known = results.contains(platform);
-    if (known && results[platform] == *now) continue;
+    if (run["result"] == *now) continue;
     std::fprintf(stderr, "%s: %s\n", name.c_str(), now->c_str());
-    // Removes the results of other platforms, because the change affects them,
-    // too.
-    if (known) results.clear();
-    results[platform] = *now;
+    run["result"] = *now;
   }
   std::ofstream file(path);
   file << list.dump(2) << std::endl;
