@@ -62,9 +62,7 @@ class AttentionWork : public TimedWork {
     }
   }
 
-  const ParameterStore<float>& parameters() const override {
-    return parameters_;
-  }
+  ParameterStore<float>& parameters() override { return parameters_; }
 
   void Step() override {
     pool_.Run(static_cast<int64_t>(sequences_.size()), [this](int64_t i) {

@@ -25,6 +25,12 @@ def _options():
         "  tools/peers/run --rounds=3 --compile=none --busy")
     parser.add_argument("--works", default="", metavar="NAME,NAME",
                         help="workloads to time (default: all)")
+    parser.add_argument("--precision", default="float32",
+                        choices=("float32", "bfloat16"),
+                        help="precision of the operands of matrix products; "
+                        "with bfloat16, frameworks without such products are "
+                        "left out, and Regard also runs in float32 (default: "
+                        "%(default)s)")
     parser.add_argument("--rounds", type=int, default=10,
                         help="number of interleaved turns of each framework "
                         "(default: %(default)s)")
@@ -71,9 +77,16 @@ def _machine():
             f"{versions}; Python {sys.version.split()[0]}")
 
 
+def _precision(options):
+    if options.precision == "float32":
+        return "All computations are in float32."
+    return ("The operands of matrix products are in bfloat16. Regard's kernel: "
+            f"{measure.kernel(options)}.")
+
+
 def _sections(measured, peak, exponents):
     yield "times", table.times(measured, peak)
-    if any(work.gigabytes() for work, _ in measured):
+    if any(result.readable for _, results in measured for result in results):
         yield "reading of weights", table.reading(measured)
     yield "how many times Regard's time", table.comparison(measured)
     yield "only Regard", table.own(measured)
@@ -92,7 +105,8 @@ def _report(options, measured, peak, exponents, problems):
              f"{options.seconds:g} s each"
              + (", one thread; times are processor time, beside other work."
                 if options.busy else "."), "",
-             "Peak of fused multiply-adds, best of all workloads: "
+             _precision(options), "",
+             "Peak of float32 multiply-adds, best of all workloads: "
              f"{peak[1]:.0f} GFLOP/s with one thread, {peak[2]:.0f} with two"]
     for title, rows in _sections(measured, peak, exponents):
         lines += ["", f"## {title}", "", *rows]
@@ -105,8 +119,8 @@ def _report(options, measured, peak, exponents, problems):
 
 def main():
     options = _options()
-    if options.busy:
-        # Does not compare ratios with targets on a busy machine.
+    if options.busy or options.precision == "bfloat16":
+        # The targets are for float32 and an idle machine.
         no_targets = {field.name: field.default
                       for field in dataclasses.fields(works.Work)
                       if field.name in works.TARGETS}
@@ -114,7 +128,8 @@ def main():
         no_targets = {}
     options.folder.mkdir(parents=True, exist_ok=True)
     chosen = ([works.by_name(name) for name in options.works.split(",")]
-              if options.works else works.WORKS)
+              if options.works else works.with_products()
+              if options.precision == "bfloat16" else works.WORKS)
     chosen = [dataclasses.replace(work, **no_targets) for work in chosen]
     measured, exponents, problems = [], [], []
     peak = {1: 0, 2: 0}

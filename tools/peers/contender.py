@@ -22,6 +22,8 @@ def parse_arguments(path=False):
     parser.add_argument("--weights", default="")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--form", required=True)
+    parser.add_argument("--precision", default="float32",
+                        choices=("float32", "bfloat16"))
     if path:
         parser.add_argument("--path", required=True)
     return parser.parse_args()

@@ -61,9 +61,7 @@ class Gpt2Work : public TimedWork {
     tape_.set_recording(false);
   }
 
-  const ParameterStore<float>& parameters() const override {
-    return parameters_;
-  }
+  ParameterStore<float>& parameters() override { return parameters_; }
 
   void Step() override {
     const InferenceThreads threads(pool_);

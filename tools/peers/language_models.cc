@@ -74,9 +74,7 @@ class GreedyGeneration : public SearchedModel {
     }
   }
 
-  const ParameterStore<float>& parameters() const override {
-    return model_.parameters();
-  }
+  ParameterStore<float>& parameters() override { return model_.parameters(); }
 
   std::vector<std::vector<Hypothesis>> Find(Forward<float>& forward,
                                             size_t begin,
@@ -91,7 +89,7 @@ class GreedyGeneration : public SearchedModel {
   }
 
  private:
-  const LanguageModel model_;
+  LanguageModel model_;
   const std::vector<int32_t> prompts_;
   std::vector<SearchSource> sources_;
 };

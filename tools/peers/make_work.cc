@@ -63,9 +63,7 @@ class OverheadWork : public TimedWork {
  public:
   explicit OverheadWork(int64_t operations) : operations_(operations) {}
 
-  const ParameterStore<float>& parameters() const override {
-    return parameters_;
-  }
+  ParameterStore<float>& parameters() override { return parameters_; }
 
   void Step() override {
     tape_.Reset();
@@ -137,15 +135,17 @@ class EmbeddingWork : public TimedWork {
       sentences_.emplace_back(sentence.begin(), sentence.end());
     }
     vectors_.resize(sentences_.size() * static_cast<size_t>(bert_.width()));
-    embedder_ = std::make_unique<SentenceEmbedder>(
-        bert_, parameters_, pieces_, bert_.longest_position(), options.threads);
+    threads_ = options.threads;
   }
 
-  const ParameterStore<float>& parameters() const override {
-    return parameters_;
-  }
+  ParameterStore<float>& parameters() override { return parameters_; }
 
   void Step() override {
+    // Made after the precision of the parameters was set.
+    if (embedder_ == nullptr) {
+      embedder_ = std::make_unique<SentenceEmbedder>(
+          bert_, parameters_, pieces_, bert_.longest_position(), threads_);
+    }
     embedder_->EmbedIds(sentences_, absl::MakeSpan(vectors_));
   }
 
@@ -160,6 +160,7 @@ class EmbeddingWork : public TimedWork {
   const WordPiece pieces_;
   std::vector<std::vector<int32_t>> sentences_;
   std::vector<float> vectors_;
+  int threads_ = 1;
   std::unique_ptr<SentenceEmbedder> embedder_;
 };
 

@@ -7,10 +7,21 @@ import subprocess
 import time
 
 import processes
+import works
 
 # Maximum relative or absolute difference between the numbers of a step in two
 # frameworks.
 _TOLERANCE = 1e-4
+# The same for products in bfloat16, as the norm of the differences relative to
+# the norm of the numbers in float32. A number in bfloat16 has 8 significant
+# bits, so rounding changes it by at most 2^-8 of it, and a product of two
+# rounded numbers changes by about twice as much. Sums do not increase the
+# relative error, because the errors of their terms are independent.
+_TOLERANCE_IN_BFLOAT16 = 2 * 2**-8
+# Maximum fraction of generated ids that differ in bfloat16. Rounding can change
+# which of two ids is more probable, and all later ids of the text then differ.
+# Unrelated models would agree on almost no id.
+_OTHER_IDS_IN_BFLOAT16 = 0.25
 _PAUSE = 0.05  # seconds until spinning threads go to sleep
 
 
@@ -31,10 +42,18 @@ class Result:
         return statistics.median(self.seconds)
 
 
-def _agree(mine, theirs):
-    return len(mine) == len(theirs) and all(
-        math.isclose(a, b, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-        for a, b in zip(mine, theirs))
+def _agree(work, reference, numbers, precision):
+    if len(reference) != len(numbers):
+        return False
+    if precision == "float32":
+        return all(
+            math.isclose(a, b, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+            for a, b in zip(reference, numbers))
+    if work.kind == works.CONTINUATION:
+        others = sum(a != b for a, b in zip(reference, numbers))
+        return others <= _OTHER_IDS_IN_BFLOAT16 * len(numbers)
+    return (math.dist(reference, numbers)
+            <= _TOLERANCE_IN_BFLOAT16 * math.hypot(*reference))
 
 
 def _guess(contender, seconds):
@@ -50,7 +69,7 @@ def _start(entries, work, weights, options, problems):
     contenders = [processes.Contender(entry, work, weights, options)
                   for entry in entries]
     answered = []
-    if entries and entries[0].engine == "regard":
+    if entries and entries[0].engine in processes.REGARD:
         contenders[0].ask(f"write {weights}")
     deadline = time.monotonic() + options.patience
     for contender in contenders:
@@ -69,7 +88,9 @@ def _first_results(answered, reference, work, options, problems):
     """Returns pairs of program and Result that agree with `reference`."""
     pairs = []
     for contender, numbers in answered:
-        if not _agree(reference, numbers):
+        precision = ("float32" if contender.entry.engine == "regard_float32"
+                     else options.precision)
+        if not _agree(work, reference, numbers, precision):
             problems.append(f"{work.name}: {contender.entry} computes "
                             f"{numbers}, Regard {reference}")
             contender.close()
@@ -86,25 +107,27 @@ def measure(work, options, problems):
     """Returns a list of Results.
 
     Each round times Regard, the best form of each framework, and the best
-    program of each form that has a target.
+    program of each form that has a target. In bfloat16, each round also times
+    Regard in float32.
     """
     weights = options.folder / f"{work.name}.safetensors"
     compiled = (options.compile == "all"
                 or work.name in options.compile.split(","))
-    everyone = processes.entries(work, compiled, options.busy)
+    everyone = processes.entries(work, compiled, options.busy,
+                                 options.precision)
     chosen, results = [], []
     reference = None
     print(work.name, flush=True)
     try:
-        for engine in ("regard", *work.peers):
+        for engine in processes.engines(work, options.precision):
             answered = _start([e for e in everyone if e.engine == engine],
                               work, weights, options, problems)
-            if engine == "regard":
+            if reference is None:
                 reference = answered[0][1]
             pairs = _first_results(answered, reference, work, options, problems)
             results += [result for _, result in pairs]
             pairs.sort(key=lambda pair: pair[1].first_guess)
-            kept = pairs if engine == "regard" else pairs[:1]
+            kept = pairs if engine in processes.REGARD else pairs[:1]
             for form, _ in work.form_targets if engine == "torch" else ():
                 of_form = [pair for pair in pairs if pair[1].entry.form == form]
                 kept += [pair for pair in of_form[:1] if pair not in kept]
@@ -113,7 +136,8 @@ def measure(work, options, problems):
             for pair in pairs:
                 if pair not in kept:
                     pair[0].close()
-        if work.gigabytes():
+        # With bfloat16, weights have several sizes.
+        if work.gigabytes() and options.precision == "float32":
             with _Reader(options.read_peak) as reader:
                 _take_turns(chosen, options, reader)
         else:
@@ -159,8 +183,19 @@ def _take_turns(pairs, options, reader=None):
                                            reader.gigabytes()[threads]))
     for contender, result in pairs:
         result.kibibytes = int(contender.ask("memory")[0])
-        if result.entry.engine == "regard":
+        if result.entry.engine in processes.REGARD:
             result.allocations = int(contender.ask("allocations")[0])
+
+
+def kernel(options):
+    """Returns the name of Regard's implementation of bfloat16 products."""
+    program = processes.Contender(processes.Entry("regard", "", 1),
+                                  works.by_name("operation_overhead"), "",
+                                  options)
+    try:
+        return " ".join(program.ask("kernel"))
+    finally:
+        program.close()
 
 
 def growth(base, grown, options):

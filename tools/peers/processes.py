@@ -13,7 +13,13 @@ _HERE = pathlib.Path(__file__).parent
 
 # The names of the frameworks in tables.
 NAMES = {"regard": "Regard", "torch": "PyTorch", "jax": "JAX",
-         "onnx": "ONNX Runtime", "ctranslate2": "CTranslate2"}
+         "onnx": "ONNX Runtime", "ctranslate2": "CTranslate2",
+         "regard_float32": "Regard in float32"}
+
+# Regard's program, with the precision of the run, and always with float32.
+REGARD = ("regard", "regard_float32")
+# The frameworks whose products on CPUs support bfloat16; see README.md.
+_IN_BFLOAT16 = ("regard", "torch")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +34,7 @@ class Entry:
     as_intel: bool = False
 
     def __str__(self):
-        form = "" if self.engine == "regard" else (
-            f" {self.form.replace('_', ' ')}")
+        form = self.form and f" {self.form.replace('_', ' ')}"
         vendor = ", as Intel" if self.as_intel else ""
         return f"{NAMES[self.engine]}{form}{vendor}, {self.threads} thr."
 
@@ -64,12 +69,24 @@ def _forms(engine, work, compiled):
     return forms
 
 
-def entries(work, compiled, one_thread):
+def engines(work, precision):
+    """Returns the frameworks of a workload. The first writes the weights, and
+    its results are the reference: Regard in float32."""
+    found = ("regard", *work.peers)
+    if precision == "float32":
+        return found
+    return ("regard_float32", *(e for e in found if e in _IN_BFLOAT16))
+
+
+def entries(work, compiled, one_thread, precision):
     """Returns all programs for a workload: each form, with 1 and 2 threads."""
     alone = one_thread or work.kind == works.OVERHEAD
     threads = (1,) if alone or work.kind == works.REGRESSION else (1, 2)
-    found = [Entry("regard", "", count) for count in threads]
-    for engine in work.peers:
+    found = []
+    for engine in engines(work, precision):
+        if engine in REGARD:
+            found += [Entry(engine, "", count) for count in threads]
+            continue
         # In a regression, other frameworks run with 2 threads, too.
         counts = (1,) if alone else (2,) if work.kind in works.LARGE else (
             1, 2)
@@ -96,13 +113,17 @@ class Contender:
         # seconds, 1 for the processor time.
         self._clock = 1 if options.busy else 0
         self.log = folder / f"{work.name}.{entry}.log".replace(" ", "_")
-        if entry.engine == "regard":
+        if entry.engine in REGARD:
+            rounds = (entry.engine == "regard"
+                      and options.precision == "bfloat16")
             command = [options.regard_step, f"--threads={entry.threads}",
-                       *work.arguments()]
+                       f"--bfloat16={str(rounds).lower()}", *work.arguments()]
         else:
             command = [sys.executable, _HERE / f"{entry.engine}_contender.py",
                        f"--work={work.name}", f"--weights={weights}",
                        f"--threads={entry.threads}", f"--form={entry.form}"]
+            if entry.engine in _IN_BFLOAT16:
+                command.append(f"--precision={options.precision}")
         count = str(entry.threads)
         environment = dict(
             os.environ, OMP_NUM_THREADS=count, MKL_NUM_THREADS=count,

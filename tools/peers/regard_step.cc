@@ -8,6 +8,7 @@
 //   run COUNT    -> seconds of COUNT steps, and their processor time
 //   allocations  -> heap allocations of one step
 //   memory       -> maximum resident memory so far, in KiB
+//   kernel       -> the implementation of bfloat16 products on this machine
 //   quit
 #include <sched.h>
 #include <sys/resource.h>
@@ -18,15 +19,18 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/testing/allocation_counter.h"
 #include "autodiff/worker_pool.h"
 #include "files/file.h"
 #include "files/safetensors.h"
+#include "nn/matched_precision.h"
 #include "nn/parameters.h"
 #include "nn/weights.h"
 #include "tools/peers/make_work.h"
@@ -97,6 +101,8 @@ int Serve(TimedWork& work) {
       rusage usage = {};
       getrusage(RUSAGE_SELF, &usage);
       std::cout << usage.ru_maxrss;
+    } else if (command == "kernel") {
+      std::cout << Bfloat16Kernel();
     } else {
       std::cerr << "no such command: " << command << "\n";
       return 2;
@@ -118,6 +124,10 @@ int Main(int argc, char** argv) {
   if (work == nullptr) {
     std::cerr << "no such kind of work: " << options->kind << "\n";
     return 2;
+  }
+  if (options->bfloat16) {
+    work->parameters().set_precision(
+        std::make_shared<MatchedPrecision>(std::vector<std::string>()));
   }
   return Serve(*work);
 }

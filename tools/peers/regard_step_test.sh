@@ -17,9 +17,10 @@ for kind in regression translation transformer language_model image additive \
     continuation embedding classification overhead; do
   for both in false true; do
     answers="$(printf '%s\n' "write $weights" check 'run 2' allocations memory \
-      quit | "$program" --name=smoke "--kind=$kind" "${shapes[@]}" \
-      "--bidirectional=$both" "--ragged=$both")" || fail "$kind ended with $?"
-    [[ "$(wc -l <<< "$answers")" == 5 ]] || fail "$kind answers: $answers"
+      kernel quit | "$program" --name=smoke "--kind=$kind" "${shapes[@]}" \
+      "--bidirectional=$both" "--ragged=$both" "--bfloat16=$both")" ||
+      fail "$kind ended with $?"
+    [[ "$(wc -l <<< "$answers")" == 6 ]] || fail "$kind answers: $answers"
     [[ "$answers" != *nan* ]] || fail "$kind answers: $answers"
     [[ -s "$weights" ]] || fail "$kind wrote no weights"
   done

@@ -20,7 +20,7 @@ class SearchedModel {
  public:
   virtual ~SearchedModel() = default;
 
-  virtual const ParameterStore<float>& parameters() const = 0;
+  virtual ParameterStore<float>& parameters() = 0;
 
   // Returns the hypotheses for the inputs [begin, end), best first.
   virtual std::vector<std::vector<Hypothesis>> Find(Forward<float>& forward,
@@ -34,9 +34,7 @@ class SearchWork : public TimedWork {
              int threads);
   ~SearchWork() override;
 
-  const ParameterStore<float>& parameters() const override {
-    return model_->parameters();
-  }
+  ParameterStore<float>& parameters() override { return model_->parameters(); }
   std::vector<double> Check() override;
   void Step() override;
 

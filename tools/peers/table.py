@@ -5,7 +5,12 @@ import statistics
 import processes
 import works
 
-_PEERS = [engine for engine in processes.NAMES if engine != "regard"]
+
+def _peers(measured):
+    """Returns the columns. Regard in float32 only has one if it was run."""
+    found = {r.entry.engine for _, results in measured for r in results}
+    return [engine for engine in processes.NAMES if engine != "regard"
+            and (engine != "regard_float32" or engine in found)]
 
 
 def best(results, engine, form=None):
@@ -81,22 +86,24 @@ def _ratio_cell(results, engine, target, form=None):
     return cell
 
 
-def _heading():
+def _heading(peers):
     yield "| work | " + " | ".join(
-        f"{processes.NAMES[peer]} / Regard" for peer in _PEERS) + " |"
-    yield "| --- |" + " --- |" * len(_PEERS)
+        f"{processes.NAMES[peer]} / Regard" for peer in peers) + " |"
+    yield "| --- |" + " --- |" * len(peers)
 
 
 def comparison(measured):
-    yield from _heading()
+    peers = _peers(measured)
+    yield from _heading(peers)
     for work, results in measured:
-        cells = [_ratio_cell(results, peer, getattr(work, f"{peer}_target"))
-                 for peer in _PEERS]
+        cells = [_ratio_cell(results, peer,
+                             getattr(work, f"{peer}_target", 0))
+                 for peer in peers]
         yield f"| {work.name} | {' | '.join(cells)} |"
         for form, target in work.form_targets:
             cell = _ratio_cell(results, "torch", target, form)
             yield (f"| {work.name}, {form.replace('_', ' ')} | {cell} |"
-                   + " - |" * (len(_PEERS) - 1))
+                   + " - |" * (len(peers) - 1))
 
 
 def forms(measured):
@@ -135,11 +142,12 @@ def own(measured):
 
 
 def memory(measured):
-    yield from _heading()
+    peers = _peers(measured)
+    yield from _heading(peers)
     for work, results in measured:
         ours = best(results, "regard")
         cells = []
-        for engine in _PEERS:
+        for engine in peers:
             peer = best(results, engine)
             cells.append(f"{peer.kibibytes / ours.kibibytes:.1f}"
                          if peer and ours else "-")

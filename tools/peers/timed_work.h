@@ -13,7 +13,7 @@ class TimedWork {
   virtual ~TimedWork() = default;
 
   // The initial weights, which other frameworks load. May be empty.
-  virtual const ParameterStore<float>& parameters() const = 0;
+  virtual ParameterStore<float>& parameters() = 0;
 
   // Returns numbers that must agree between frameworks, computed from the
   // initial weights. They are the losses of steps 1 and 5, a loss and the norm

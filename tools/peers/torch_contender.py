@@ -1,5 +1,9 @@
-"""The benchmark of PyTorch. --form: idiomatic or tuned, or compiled_...."""
+"""The benchmark of PyTorch. --form: idiomatic or tuned, or compiled_....
 
+With --precision=bfloat16, autocast selects the operations in bfloat16.
+"""
+
+import contextlib
 import math
 
 import contender
@@ -18,6 +22,13 @@ import works
 
 def _sum_of_squares(model):
     return sum(float((p.grad.double()**2).sum()) for p in model.parameters())
+
+
+def _precision(precision):
+    """Returns a context in which products have this precision."""
+    if precision == "bfloat16":
+        return torch.autocast("cpu", dtype=torch.bfloat16)
+    return contextlib.nullcontext()
 
 
 def _serve_forward(model, inputs, compiled, numbers):
@@ -49,34 +60,21 @@ def _make(work, weights, form, tuned):
             or torch_translator.make(work, weights, tuned))
 
 
-def main():
-    arguments = contender.parse_arguments()
-    contender.pin(arguments.threads)
-    torch.set_num_threads(arguments.threads)
-    torch.set_flush_denormal(True)
-    work = works.by_name(arguments.work)
-    compiled = arguments.form.startswith("compiled_")
-    tuned = arguments.form.endswith("tuned")
-    weights = weights_of.load(work, arguments.weights)
-    model = _make(work, weights, arguments.form, tuned)
+def _serve_inference(work, model, compiled):
     if work.kind == works.EMBEDDING:
         _serve_forward(model, torch_embedder.inputs(work), compiled,
                        lambda vectors: vectors[-1].tolist())
-        return
-    if work.kind == works.CLASSIFICATION:
+    elif work.kind == works.CLASSIFICATION:
         _serve_forward(model, torch_classifier.inputs(work), compiled,
                        lambda classes: classes[-1].tolist())
-        return
-    if work.kind == works.CONTINUATION:
+    elif work.kind == works.CONTINUATION:
         if compiled:
             model.step = torch.compile(model.step)
         _serve_forward(model.search, (), False,
                        lambda ids: ids.flatten().tolist())
-        return
-    if work.kind == works.ATTENTION_FORWARD:
+    elif work.kind == works.ATTENTION_FORWARD:
         _serve_forward(model.attend, (), compiled, model.numbers)
-        return
-    if work.kind in works.SEARCHING:
+    else:
         search = model.search
         if compiled:
             model.step = torch.compile(model.step)
@@ -87,18 +85,21 @@ def main():
 
         contender.serve(search_step,
                         lambda: [float(search(work.beam).mean())])
-        return
 
-    loss_of = torch.compile(model, dynamic=False) if compiled else model
+
+def _serve_training(work, model, form, precision):
+    loss_of = (torch.compile(model, dynamic=False)
+               if form.startswith("compiled_") else model)
     updates = work.kind in works.TRAINING
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3,
-                                 fused=True if tuned else None)
+                                 fused=True if form.endswith("tuned") else None)
     losses = []
 
     def step(count):
         for _ in range(count):
             optimizer.zero_grad()
-            loss = loss_of()
+            with _precision(precision):
+                loss = loss_of()
             loss.backward()
             if updates:
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -114,6 +115,24 @@ def main():
         return losses
 
     contender.serve(step, check)
+
+
+def main():
+    arguments = contender.parse_arguments()
+    contender.pin(arguments.threads)
+    torch.set_num_threads(arguments.threads)
+    torch.set_flush_denormal(True)
+    work = works.by_name(arguments.work)
+    form = arguments.form
+    weights = weights_of.load(work, arguments.weights)
+    model = _make(work, weights, form, tuned=form.endswith("tuned"))
+    if work.kind in works.FORWARD:
+        # One context for all steps, because its end discards the weights that
+        # it has converted.
+        with _precision(arguments.precision):
+            _serve_inference(work, model, form.startswith("compiled_"))
+    else:
+        _serve_training(work, model, form, arguments.precision)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,14 @@ import torch
 import transformers
 from torch import nn
 from torch.nn import functional
-from torch_transformers import Cache, embedding, made, norm, stack
+from torch_transformers import (
+    Cache,
+    embedding,
+    empty_cache,
+    made,
+    norm,
+    stack,
+)
 
 _GELU = functools.partial(functional.gelu, approximate="tanh")
 
@@ -105,7 +112,7 @@ class Tuned(nn.Module):
         time, length = self.work.source_time, self.work.target_time
         shape = (self.work.batch, self.work.heads, time + length,
                  self.work.hidden // self.work.heads)
-        past = [(torch.zeros(shape), torch.zeros(shape)) for _ in self.layers]
+        past = empty_cache(shape, len(self.layers))
         found = [self.step(self.prompts, self.positions[:time], past)]
         for i in range(time, time + length - 1):
             found.append(self.step(found[-1].unsqueeze(1),

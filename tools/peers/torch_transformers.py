@@ -184,6 +184,17 @@ class Translator(nn.Module):
                                         ignore_index=step_data.PAD)
 
 
+def empty_cache(shape, layers):
+    """Returns zeros for the keys and values of each layer.
+
+    They have the type of products, which autocast changes.
+    """
+    dtype = (torch.get_autocast_dtype("cpu")
+             if torch.is_autocast_enabled("cpu") else torch.float32)
+    return [(torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype))
+            for _ in range(layers)]
+
+
 class Cache:
     """Keys and values of a layer, [B, heads, T, width].
 
@@ -257,7 +268,7 @@ class LanguageModel(nn.Module):
         steps = self.work.target_time
         shape = (self.work.batch, self.work.heads, steps if self.tuned else 0,
                  self.work.hidden // self.work.heads)
-        past = [(torch.zeros(shape), torch.zeros(shape)) for _ in self.layers]
+        past = empty_cache(shape, len(self.layers))
         for time in range(steps):
             best, ids, past = self.step(ids, self.positions[time:time + 1],
                                         past)

@@ -23,9 +23,7 @@ class TrainingWork : public TimedWork {
                bool update);
   ~TrainingWork() override;
 
-  const ParameterStore<float>& parameters() const override {
-    return model_->parameters();
-  }
+  ParameterStore<float>& parameters() override { return model_->parameters(); }
   std::vector<double> Check() override;
   void Step() override;
 

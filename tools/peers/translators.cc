@@ -102,9 +102,7 @@ class TranslationSearch : public SearchedModel {
     }
   }
 
-  const ParameterStore<float>& parameters() const override {
-    return parameters_;
-  }
+  ParameterStore<float>& parameters() override { return parameters_; }
 
   std::vector<std::vector<Hypothesis>> Find(Forward<float>& forward,
                                             size_t begin,

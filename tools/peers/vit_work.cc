@@ -1,7 +1,6 @@
 #include "tools/peers/vit_work.h"
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -63,9 +62,7 @@ class ClassificationWork : public TimedWork {
     tape_.set_recording(false);
   }
 
-  const ParameterStore<float>& parameters() const override {
-    return std::as_const(*model_).parameters();
-  }
+  ParameterStore<float>& parameters() override { return model_->parameters(); }
 
   void Step() override {
     const InferenceThreads threads(pool_);

@@ -44,6 +44,8 @@ absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv) {
       options.kind = std::string(parts.second);
     } else if (parts.first == "bidirectional") {
       good = absl::SimpleAtob(parts.second, &options.bidirectional);
+    } else if (parts.first == "bfloat16") {
+      good = absl::SimpleAtob(parts.second, &options.bfloat16);
     } else if (parts.first == "ragged") {
       good = absl::SimpleAtob(parts.second, &options.ragged);
     } else if (number != numbers.end()) {

@@ -11,7 +11,8 @@
 
 namespace regard {
 
-// Has the same fields as Work in works.py. Unused fields are 0.
+// Has the same fields as Work in works.py, and the settings of the benchmark.
+// Unused fields are 0.
 struct WorkOptions {
   std::string name;
   std::string kind;
@@ -25,6 +26,7 @@ struct WorkOptions {
   int64_t target_vocabulary = 0;
   bool bidirectional = false;
   bool ragged = false;
+  bool bfloat16 = false;  // whether products round their operands
   int64_t beam = 0;
   int64_t heads = 0;
   int64_t feed_forward = 0;

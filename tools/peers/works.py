@@ -286,6 +286,11 @@ WORKS = [
 ]
 
 
+def with_products():
+    """Returns the workloads whose precision can be bfloat16."""
+    return [work for work in WORKS if work.gigaflops() > 0]
+
+
 def growth():
     """Pairs of translation workloads in which one size doubles."""
     base = _bahdanau("growth", 32, 10, 128, 128, 2000)

@@ -15,6 +15,7 @@ struct ProductShape {
   int columns;
   int left_transposed;
   int right_transposed;
+  int in_bfloat16;  // whether operands are rounded to bfloat16
 };
 
 // Prepares matrix products of this shape with this right operand. Packs the

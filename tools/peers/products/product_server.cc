@@ -1,6 +1,7 @@
 // Times matrix products of one library. Each line of standard input is
 //
-//   ROWS INNER COLUMNS LEFT_TRANSPOSED RIGHT_TRANSPOSED PACKED SECONDS
+//   ROWS INNER COLUMNS LEFT_TRANSPOSED RIGHT_TRANSPOSED IN_BFLOAT16 PACKED
+//   SECONDS
 //
 // The answer is the GFLOP/s by processor time, and the sum of the absolute
 // values of the result. The answer is "-" if the library does not support the
@@ -54,7 +55,8 @@ int main() {
   int packed = 0;
   double seconds = 0;
   while (std::cin >> shape.rows >> shape.inner >> shape.columns >>
-         shape.left_transposed >> shape.right_transposed >> packed >> seconds) {
+         shape.left_transposed >> shape.right_transposed >> shape.in_bfloat16 >>
+         packed >> seconds) {
     const auto rows = static_cast<size_t>(shape.rows);
     const auto inner = static_cast<size_t>(shape.inner);
     const auto columns = static_cast<size_t>(shape.columns);

@@ -29,6 +29,7 @@ _SHAPES = [
     (1600, 1536, 512, "right transposed"),
 ]
 _TOLERANCE = 1e-4
+_TOLERANCE_IN_BFLOAT16 = 1e-2
 
 
 def _options():
@@ -48,7 +49,10 @@ def _options():
 class Library:
     """The program of one library, which waits for shapes."""
 
-    def __init__(self, program, **settings):
+    def __init__(self, program, in_bfloat16=False, **settings):
+        self._in_bfloat16 = in_bfloat16
+        self.tolerance = (_TOLERANCE_IN_BFLOAT16 if in_bfloat16
+                          else _TOLERANCE)
         environment = dict(os.environ, OMP_NUM_THREADS="1",
                            MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
                            **settings)
@@ -61,6 +65,7 @@ class Library:
         rows, inner, columns, kind = shape
         flags = [int(kind == flag) for flag in (
             "left transposed", "right transposed", "right packed")]
+        flags.insert(2, int(self._in_bfloat16))
         print(rows, inner, columns, *flags, seconds, file=self._process.stdin)
         answer = self._process.stdout.readline().split()
         if not answer:
@@ -84,6 +89,7 @@ def main():
     folder = options.folder
     libraries = {
         "Regard": Library(options.regard),
+        "Regard, bfloat16": Library(options.regard, in_bfloat16=True),
         "oneMKL": Library(folder / "mkl"),
         "oneMKL, as Intel": Library(
             folder / "mkl", LD_PRELOAD=str(folder / "mkl_vendor.so")),
@@ -108,7 +114,7 @@ def main():
                 if found is None:
                     continue
                 wanted = wanted or found[1]
-                if not math.isclose(found[1], wanted, rel_tol=_TOLERANCE):
+                if not math.isclose(found[1], wanted, rel_tol=library.tolerance):
                     wrong.append(f"{shape}: {name}: {found[1]}, Regard {wanted}")
                 rates[name].append(found[0])
         title = " x ".join(str(extent) for extent in shape[:3])
