@@ -59,6 +59,7 @@ struct Arguments {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   AddRunFlags(line, &arguments->run);
+  AddPrecisionFlag(line, &arguments->run.precision);
   line.Text("prompt", "TEXT", &arguments->prompt,
             "text that each caption begins with", "as in training");
   line.Number("length", &arguments->length, 1, 99999, kLengthHelp,

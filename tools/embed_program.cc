@@ -103,6 +103,7 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
   int threads = HardwareThreads();
   CommandLine line(kUsage);
   AddRunFlags(line, &flags);
+  AddPrecisionFlag(line, &flags.precision);
   line.Switch("pairs", &pairs,
               "prints the similarity of each pair of sentences, from -1 to 1");
   line.Number("threads", &threads, 1, 1024, kThreadsHelp, kThreadsDefault);

@@ -54,6 +54,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   std::vector<std::string>& overrides = arguments->options.overrides;
   AddRunFlags(line, &arguments->run);
+  AddPrecisionFlag(line, &arguments->run.precision);
   line.Repeated("set", "PATH=VALUE", &overrides, kSetHelp);
   line.Text("text", "FILE", &arguments->text,
             "evaluates a language model on all of this text file");

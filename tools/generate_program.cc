@@ -70,6 +70,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   int length = -1;  // -1 if not given
   AddRunFlags(line, &arguments->run);
+  AddPrecisionFlag(line, &arguments->run.precision);
   AddGenerationFlags(line, &arguments->flags);
   line.Number("length", &length, 0, INT_MAX, kLengthHelp,
               absl::StrCat(kLength));

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -34,6 +35,21 @@ void AddRunFlags(CommandLine& line, RunFlags* flags,
   line.Text("model", "DIR", &flags->model, kModelHelp);
 }
 
+void AddPrecisionFlag(CommandLine& line, std::string* precision) {
+  line.Text("precision", "float32|bfloat16", precision,
+            "precision of the operands of matrix products",
+            "as in the training");
+}
+
+absl::StatusOr<std::optional<Precision>> ReadPrecision(
+    const std::string& precision) {
+  if (precision.empty()) return std::nullopt;
+  if (precision == "float32") return FLOAT32;
+  if (precision == "bfloat16") return BFLOAT16_PRODUCTS;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "error: --precision must be float32 or bfloat16, got '", precision, "'"));
+}
+
 void UseLatestRun(RunFlags* flags) {
   if (flags->model.empty()) flags->run = RunOrLatest(flags->run);
 }
@@ -45,7 +61,9 @@ absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
         "error: --run and --model cannot be given together; remove one of "
         "them");
   }
-  return OpenRun(flags.run.empty() ? flags.model : flags.run, plugins, options);
+  RunOptions all = options;
+  REGARD_ASSIGN_OR_RETURN(all.precision, ReadPrecision(flags.precision));
+  return OpenRun(flags.run.empty() ? flags.model : flags.run, plugins, all);
 }
 
 absl::Status RefuseReplaced(const Run& run, absl::string_view program) {

@@ -42,6 +42,33 @@ expect_in out '{"name":"phrasebook","elements":' '"shape":[1,64,128]' \
 "${plan}" --config="${phrasebook}" >out
 expect_in out decoder.output '[1, 64, 128]' moments activations 'optimizer step' \
   '  steps'
+[[ "$(grep -c 'matrix products of' out)" == 0 ]] ||
+  expect 'a plan in float32' 'no table of products' 'one'
+rounded=(--set precision=BFLOAT16_PRODUCTS)
+"${plan}" --config="${phrasebook}" "${rounded[@]}" >out
+expect_in out 'matrix products of a forward pass' 'Linear in decoder' \
+  'GruSequence in encoder' 'LinearCrossEntropy in '
+expect 'products in float32' 0 "$(grep -c '^  float32 ' out || true)"
+"${plan}" --config="${phrasebook}" "${rounded[@]}" --set keep_float32=encoder \
+  >out
+expect 'products of the encoder' "Linear GruSequence in encoder" "$(
+  awk '$1 == "float32" { print $4 }' out | sort -r | tr '\n' ' '
+)in encoder"
+expect 'percentages of all products' 100 "$(
+  awk '$1 ~ /^(bfloat16|float32)$/ { sum += $2 } END { printf "%.0f", sum }' out
+)"
+"${plan}" --config="${phrasebook}" "${rounded[@]}" --set keep_float32=encoder \
+  --json >out
+expect 'the products of a plan' 'True True' "$(python3 -c '
+import json
+products = json.load(open("out"))["products"]
+encoder = [p for p in products if p["scope"].split("/")[0] == "encoder"]
+print(len(encoder) > 1,
+      all(p["rounded_flops"] == (0 if p in encoder else p["flops"]) and
+          p["flops"] > 0 for p in products))')"
+fails 'a pattern without products' \
+  "keep_float32[0]: no scope with products matches 'encodr'; did you mean 'encoder'?" \
+  "${plan}" --config="${phrasebook}" "${rounded[@]}" --set keep_float32=encodr
 expect 'nothing is written' "$(printf 'err\nout')" "$(
   : >err
   ls

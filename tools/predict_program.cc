@@ -62,6 +62,7 @@ struct Arguments {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   AddRunFlags(line, &arguments->run);
+  AddPrecisionFlag(line, &arguments->run.precision);
   line.Repeated("example", "N", &arguments->example_numbers, kExampleHelp);
   line.Switch("json", &arguments->json, kJsonHelp);
   line.Number("length", &arguments->length, 0, INT_MAX, kLengthHelp);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -52,12 +53,19 @@ std::string RunOrLatest(const std::string& run);
 // The flags that select a run.
 struct RunFlags {
   std::string run;
-  std::string model;  // a Hugging Face model folder, instead of a run
+  std::string model;      // a Hugging Face model folder, instead of a run
+  std::string precision;  // "float32", "bfloat16", or empty: as in training
 };
 
 // Adds --run and --model. --help shows `otherwise` as their default.
 void AddRunFlags(CommandLine& line, RunFlags* flags,
                  absl::string_view otherwise = kRunDefault);
+
+// Adds --precision, for programs that compute with a model.
+void AddPrecisionFlag(CommandLine& line, std::string* precision);
+// Returns the value of --precision, or nullopt if it is empty.
+absl::StatusOr<std::optional<Precision>> ReadPrecision(
+    const std::string& precision);
 
 // Sets the run to the latest run if the user passed neither flag.
 void UseLatestRun(RunFlags* flags);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
@@ -199,6 +202,9 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
   }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   MeasureBatch(config, task->model(), &plan);
+  if (config.precision() == BFLOAT16_PRODUCTS) {
+    plan.products = ProductsOf(task->model(), config.seed());
+  }
   plan.updates = BatchPlan(config, task->model()).total_updates();
   return plan;
 }
@@ -263,6 +269,52 @@ void AppendParameters(const ResourcePlan& plan, std::string* text) {
 
 }  // namespace
 
+namespace {
+
+// Returns `scope` with "[*]" in place of each index.
+std::string WithoutIndices(const std::string& scope) {
+  std::string text;
+  bool within = false;
+  for (const char c : scope) {
+    if (c == '[') text.append("[*]");
+    within = c == '[' || (within && c != ']');
+    if (!within && c != ']') text.push_back(c);
+  }
+  return text.empty() ? "(no scope)" : text;
+}
+
+// Appends a line for each operation and precision: its part of the products,
+// and the scopes in which it runs.
+void AppendProducts(const std::vector<OperationProducts>& products,
+                    std::string* text) {
+  struct Line {
+    int64_t flops = 0;
+    std::set<std::string> scopes;
+  };
+  std::map<std::pair<std::string, std::string>, Line> lines;
+  int64_t all = 0;
+  for (const OperationProducts& of : products) {
+    const auto add = [&](const char* precision, int64_t flops) {
+      if (flops == 0) return;
+      Line& line = lines[{precision, of.operation}];
+      line.flops += flops;
+      line.scopes.insert(WithoutIndices(of.scope));
+    };
+    add("bfloat16", of.rounded_flops);
+    add("float32", of.flops - of.rounded_flops);
+    all += of.flops;
+  }
+  absl::StrAppend(text, "\nmatrix products of a forward pass\n");
+  for (const auto& [key, line] : lines) {
+    absl::StrAppendFormat(
+        text, "  %-8s  %5.1f %%  %s in %s\n", key.first,
+        100.0 * static_cast<double>(line.flops) / static_cast<double>(all),
+        key.second, absl::StrJoin(line.scopes, ", "));
+  }
+}
+
+}  // namespace
+
 std::string ResourcePlanText(const ResourcePlan& plan,
                              const Experiment& config) {
   std::string text = absl::StrCat(config.name(), "\n\n");
@@ -305,6 +357,7 @@ std::string ResourcePlanText(const ResourcePlan& plan,
          plan.value_bytes + plan.gradient_bytes + plan.optimizer_bytes +
              plan.selection_bytes + plan.packed_bytes + *plan.activation_bytes,
          "");
+  if (!plan.products.empty()) AppendProducts(plan.products, &text);
   absl::StrAppendFormat(&text,
                         "\nwork\n  %-14s %12s  about, in matrix products%s\n",
                         "optimizer step", Flops(*plan.update_flops), measured);
@@ -346,6 +399,12 @@ nlohmann::ordered_json ResourcePlanJson(const ResourcePlan& plan,
   }
   if (plan.update_flops.has_value()) json["update_flops"] = *plan.update_flops;
   if (plan.updates.has_value()) json["updates"] = *plan.updates;
+  for (const OperationProducts& products : plan.products) {
+    json["products"].push_back({{"scope", products.scope},
+                                {"operation", products.operation},
+                                {"flops", products.flops},
+                                {"rounded_flops", products.rounded_flops}});
+  }
   return json;
 }
 

@@ -13,6 +13,7 @@
 #include "experiments/tasks/plugins.h"
 #include "nlohmann/json_fwd.hpp"
 #include "nn/parameters.h"
+#include "optimization/product_census.h"
 
 namespace regard {
 
@@ -48,6 +49,9 @@ struct ResourcePlan {
   // Extrapolated from the measured examples. Absent if the model is too large
   // to measure.
   std::optional<double> update_flops;
+  // The products of a forward pass over a few examples, if some of them round
+  // their operands. Empty if the model is too large to measure.
+  std::vector<OperationProducts> products;
   int64_t batch_examples = 0;  // examples in the largest batch
   int64_t measured_examples = 0;
   // The number of optimizer steps of the run, if it does not end early. Absent

@@ -67,6 +67,7 @@ constexpr size_t kMaxWaiting = 16384;
 
 struct Arguments {
   std::vector<std::string> runs;
+  std::string precision;
   bool align = false;
   bool score = false;
   bool replace_unknown = false;
@@ -81,6 +82,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Repeated("run", "DIR", &arguments->runs,
                 "run folder; may be repeated to form an ensemble of runs "
                 "(default: the latest run under runs/)");
+  AddPrecisionFlag(line, &arguments->precision);
   AddSearchFlags(line, &arguments->flags);
   line.Field("coverage_penalty", &arguments->flags.search, 0, 10,
              "penalty for untranslated words; 0: off", kRunConfigDefault);
@@ -424,13 +426,16 @@ absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
   if (arguments.score &&
       (arguments.flags.any() || arguments.align || arguments.replace_unknown)) {
     return absl::InvalidArgumentError(
-        "error: --score does not search; remove all flags but --run and "
-        "--threads");
+        "error: --score does not search; remove all flags but --run, "
+        "--precision and --threads");
   }
   if (runs.empty()) runs.push_back(RunOrLatest(""));
+  REGARD_ASSIGN_OR_RETURN(const std::optional<Precision> precision,
+                          ReadPrecision(arguments.precision));
   std::vector<Run> trained;
   for (const std::string& run : runs) {
-    REGARD_ASSIGN_OR_RETURN(Run opened, OpenRun(run, plugins));
+    REGARD_ASSIGN_OR_RETURN(Run opened,
+                            OpenRun(run, plugins, {.precision = precision}));
     REGARD_ASSIGN_OR_RETURN(const Translator* translator, TranslatorOf(opened));
     members->push_back({*translator, opened.forward()});
     trained.push_back(std::move(opened));
