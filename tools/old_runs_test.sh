@@ -27,7 +27,7 @@ expect_usable() { # expect_usable RUN TRANSLATION...
 
 expect_end() { # expect_end RUN STEP: resumes it at STEP.
   quietly "${train}" --run="$1" --resume
-  expect_in log "resuming at step $2" 'Final numbers'
+  expect_in log "resuming at step $2" 'Final metrics'
   expect "how $1 stands" '{"state":"finished","step":400' \
     "$(grep -o '^{"state":"[a-z]*","step":[0-9]*' "$1/status.json")"
 }

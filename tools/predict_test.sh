@@ -93,7 +93,7 @@ for run in words letters curve shapes pictures filled right vectors; do
     "$(numbers out)"
 done
 "${evaluate}" --run=words >out 2>&1
-expect_in out 'Final numbers' 'test/bleu' '95 %:' 'Run     '
+expect_in out 'Final metrics' 'test/bleu' '95 %:' 'Run     '
 "${evaluate}" --run=words --threads=1 --set search.beam=3 \
   --set data.phrasebook.test=7 --json >out
 expect_in out '"set":["search.beam=3","data.phrasebook.test=7"]' '"test/bleu":'

@@ -21,8 +21,8 @@ quietly sweep "${axis[@]}" --out=whole
 expect 'runs' 4 "$(wc -l <whole/cells.jsonl)"
 expect_in whole/cells.jsonl '"arm":"learning_rate_0.002"' '"host":' \
   '"core_seconds":'
-expect_in whole/report.md 'all 4 runs finished' '| learning_rate 0.004 |' \
-  'With 2 seeds no difference can be significant' 'All runs share: config'
+expect_in whole/report.md 'All 4 runs finished' '| learning_rate 0.004 |' \
+  'With 2 seeds, no difference can be significant' 'All runs share the config '
 expect_in whole/report.html '<figure class="forest">' 'Training took'
 quietly "${regard}" runs whole
 

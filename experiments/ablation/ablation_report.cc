@@ -48,7 +48,8 @@ std::vector<GridCell> CellsOf(const Grid& grid) {
   return cells;
 }
 
-// Returns a summary such as "12 cells, 5 seeds each; 2 of 60 runs are missing."
+// Returns a summary such as "This report on //lab:scores covers 12 cells with 5
+// seeds each. 2 of 60 runs are missing."
 std::string GridSummary(const Grid& grid) {
   std::set<std::string> seeds;
   size_t missing = 0;
@@ -57,9 +58,10 @@ std::string GridSummary(const Grid& grid) {
     if (!run.missing.empty()) ++missing;
   }
   return absl::StrCat(
-      Counted(CellsOf(grid).size(), "cell"), ", ",
-      Counted(seeds.size(), "seed"), " each; ",
-      missing == 0 ? absl::StrCat("all ", grid.runs.size(), " runs finished")
+      "This report on ", grid.label, " covers ",
+      Counted(CellsOf(grid).size(), "cell"), " with ",
+      Counted(seeds.size(), "seed"), " each. ",
+      missing == 0 ? absl::StrCat("All ", grid.runs.size(), " runs finished")
                    : absl::StrCat(missing, " of ", grid.runs.size(), " runs ",
                                   missing == 1 ? "is" : "are", " missing"),
       ".");
@@ -119,7 +121,7 @@ Table ResultsTable(const Grid& grid, const std::vector<std::string>& metrics) {
 }
 
 Table MissingTable(const Grid& grid) {
-  Table table = {{"run", "seed", "why"}};
+  Table table = {{"run", "seed", "reason"}};
   for (const GridRun& run : grid.runs) {
     if (run.missing.empty()) continue;
     table.rows.push_back({CellName(grid, run), run.seed, run.missing});
@@ -130,12 +132,12 @@ Table MissingTable(const Grid& grid) {
 // Returns a table with one row for each value whose label does not show its
 // override. Such a value has several overrides, or none, or a label of its own.
 Table LabelsTable(const Grid& grid) {
-  Table table = {{"axis", "label", "sets"}};
+  Table table = {{"axis", "label", "overrides"}};
   for (const Axis& axis : grid.axes) {
     for (const auto& [label, overrides] : axis.values) {
       const std::string sets = absl::StrJoin(overrides, ", ");
       if (sets == absl::StrCat(axis.name, "=", label)) continue;
-      table.rows.push_back({axis.name, label, sets.empty() ? "nothing" : sets});
+      table.rows.push_back({axis.name, label, sets.empty() ? "none" : sets});
     }
   }
   return table;
@@ -152,8 +154,8 @@ bool IsShared(const Grid& grid, const ResolvedField& field) {
   });
 }
 
-// Returns a text such as " Data: data.path (SHA-256 12345678...)." for the data
-// that all runs share, or "" if they share none.
+// Returns a text such as " They also share the data data.path (SHA-256
+// 12345678...)." for the data that all runs share, or "" if they share none.
 std::string SharedData(const Grid& grid, const GridRun& first) {
   std::vector<std::string> parts;
   for (const auto& [name, digest] : first.data) {
@@ -167,11 +169,12 @@ std::string SharedData(const Grid& grid, const GridRun& first) {
         absl::StrCat(name, " (SHA-256 ", digest.substr(0, 8), "...)"));
   }
   if (parts.empty()) return "";
-  return absl::StrCat(" Data: ", absl::StrJoin(parts, ", "), ".");
+  return absl::StrCat(" They also share the data ", absl::StrJoin(parts, ", "),
+                      ".");
 }
 
-// Returns a text such as " Training took 2.5 hours in all.", or "" if the runs
-// have no times.
+// Returns a text such as " Training took 2.5 hours in total.", or "" if the
+// runs have no times.
 std::string TrainingTime(const Grid& grid) {
   double seconds = 0;
   for (const GridRun& run : grid.runs) {
@@ -182,19 +185,34 @@ std::string TrainingTime(const Grid& grid) {
   constexpr double kMinute = 60;
   constexpr double kHour = 3600;
   return seconds < 2 * kMinute
-             ? absl::StrFormat(" Training took %.2g seconds in all.", seconds)
+             ? absl::StrFormat(" Training took %.2g seconds in total.", seconds)
          : seconds < 2 * kHour
-             ? absl::StrFormat(" Training took %.2g minutes in all.",
+             ? absl::StrFormat(" Training took %.2g minutes in total.",
                                seconds / kMinute)
-             : absl::StrFormat(" Training took %.3g hours in all.",
+             : absl::StrFormat(" Training took %.3g hours in total.",
                                seconds / kHour);
+}
+
+// Returns a text such as "the configs a.textproto and b.textproto, without
+// overrides". At least one of the lists must not be empty.
+std::string SharedConfig(const std::vector<std::string>& files,
+                         const std::vector<std::string>& overrides) {
+  const auto part = [](absl::string_view noun,
+                       const std::vector<std::string>& names) {
+    return absl::StrCat("the ", noun, names.size() == 1 ? " " : "s ",
+                        InAList(names, " and "));
+  };
+  if (files.empty()) return part("override", overrides);
+  const std::string config = part("config", files);
+  return overrides.empty()
+             ? config + ", without overrides"
+             : absl::StrCat(config, ", with ", part("override", overrides));
 }
 
 // Returns the size of the grid, and the files, overrides, data and fields that
 // all runs share.
 std::vector<Block> SharedBlocks(const Grid& grid) {
-  const std::string size =
-      absl::StrCat(grid.label, ": ", GridSummary(grid), TrainingTime(grid));
+  const std::string size = absl::StrCat(GridSummary(grid), TrainingTime(grid));
   const auto first = std::ranges::find_if(
       grid.runs, [](const GridRun& run) { return !run.config.empty(); });
   if (first == grid.runs.end()) return {size};
@@ -215,13 +233,10 @@ std::vector<Block> SharedBlocks(const Grid& grid) {
     table.rows.push_back({field.path, field.value, field.origin});
   }
   if (table.rows.empty()) return {size};
-  return {
-      size,
-      absl::StrCat("All runs share: config ", absl::StrJoin(files, ", "),
-                   "; overrides ",
-                   overrides.empty() ? "none" : absl::StrJoin(overrides, ", "),
-                   ".", SharedData(grid, *first)),
-      Folded{"Fields that differ from their defaults", std::move(table)}};
+  return {size,
+          absl::StrCat("All runs share ", SharedConfig(files, overrides), ".",
+                       SharedData(grid, *first)),
+          Folded{"Fields that differ from their defaults", std::move(table)}};
 }
 
 // Returns the results for the primary metric. The results for other metrics are
@@ -230,8 +245,9 @@ Section ResultsSection(const Grid& grid) {
   std::vector<std::string> metrics = MetricsToShow(grid);
   const std::string primary = PrimaryMetric(grid);
   std::erase(metrics, primary);
-  Section section = {
-      "Results", {"Mean (standard deviation) [lowest, highest] over n runs."}};
+  Section section = {"Results",
+                     {"The table shows the mean (standard deviation) [lowest, "
+                      "highest] over n runs."}};
   section.blocks.emplace_back(ResultsTable(
       grid, primary.empty() ? metrics : std::vector<std::string>{primary}));
   if (!metrics.empty()) {
@@ -295,15 +311,15 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
     if (shown_source.empty()) shown_source = ShownTitle(*map);
   }
   std::string note = absl::StrCat(
-      "Each map is from one run of a cell, with seed ", runs[0]->seed,
-      ". Its rows are the words that the run wrote, or its queries. Attention "
-      "also differs from seed to seed.");
+      "Each map shows one run of a cell, with seed ", runs[0]->seed,
+      ". The rows are the words that the model wrote, or the queries. Maps of "
+      "other seeds may look different.");
   if (!without.empty()) {
     absl::StrAppend(&note, " These cells have no weights for this source: ",
                     absl::StrJoin(without, "; "), ".");
   }
   if (!left_out.empty()) {
-    absl::StrAppend(&note, " Left out to keep the page small: ",
+    absl::StrAppend(&note, " These cells are left out to keep the page small: ",
                     absl::StrJoin(left_out, "; "), ".");
   }
   return {absl::StrCat("Side by side: ",
@@ -342,9 +358,9 @@ Report AblationReport(const Grid& grid) {
   const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
   const std::vector<Plot> plots = CurvePlots(grid);
   Section curves = {"Curves",
-                    {"A curve is the mean over the finished runs of a cell, "
-                     "and its band spans the lowest to the highest run. Both "
-                     "end where the first of these runs ends."}};
+                    {"A curve is the mean over the finished runs of a cell. "
+                     "Its band reaches from the lowest to the highest run. "
+                     "Both end where the shortest of these runs ends."}};
   curves.blocks.insert(curves.blocks.end(), plots.begin(), plots.end());
   report.lead = ResultPicture(grid, comparisons);
   for (Block& block : SharedBlocks(grid)) {
@@ -360,7 +376,7 @@ Report AblationReport(const Grid& grid) {
   for (Section& section : AttentionSideBySide(grid)) {
     report.Add(std::move(section));
   }
-  report.Add({"What the labels set", {LabelsTable(grid)}});
+  report.Add({"Overrides of the labels", {LabelsTable(grid)}});
   report.Add({"Config of the first run", {Folded{"Show", FieldsText(grid)}}});
   return report;
 }

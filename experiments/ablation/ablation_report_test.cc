@@ -85,8 +85,8 @@ TEST(AblationReportTest, WarnsWhereCellsDifferInMoreThanTheirAxis) {
   const Grid grid = TwoCells("rate: 2\nwidth: 16\n");
   EXPECT_THAT(
       ReportMarkdown(AblationReport(grid)),
-      HasSubstr("## Warnings\n\nwidth 16 and width 8 differ in more than "
-                "their axis: also in rate (2; 1)."));
+      HasSubstr("## Warnings\n\nwidth 16 and width 8 also differ in fields "
+                "outside their axis: rate (2; 1)."));
   EXPECT_THAT(ReportHtml(AblationReport(grid)),
               HasSubstr(">Warnings</h2>\n<p>width 16"));
 }
@@ -111,8 +111,9 @@ TEST(AblationReportTest, SaysWhatAllRunsShare) {
                      "}\n"));
   }
   const std::string text = ReportMarkdown(AblationReport(grid));
-  EXPECT_THAT(text, HasSubstr("\n\nAll runs share: config "
-                              "configs/a.textproto; overrides rate=1.\n"));
+  EXPECT_THAT(text, HasSubstr("\n\nAll runs share the config "
+                              "configs/a.textproto, with the override "
+                              "rate=1.\n"));
   const std::string page = ReportHtml(AblationReport(grid));
   EXPECT_THAT(page, HasSubstr("<td>model.heads</td>"));
   EXPECT_THAT(page, Not(HasSubstr("<td>model.depth</td>")));
@@ -120,7 +121,7 @@ TEST(AblationReportTest, SaysWhatAllRunsShare) {
   // A run without a config must not change what the other runs share.
   grid.runs[1].config.clear();
   EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
-              HasSubstr("; overrides rate=1, width=8."));
+              HasSubstr(", with the overrides rate=1 and width=8."));
 }
 
 TEST(AblationReportTest, NamesTheDataThatAllRunsShareAndTheirTime) {
@@ -134,9 +135,9 @@ TEST(AblationReportTest, NamesTheDataThatAllRunsShareAndTheirTime) {
     run.records = {{.step = 1, .seconds = 1}, {.step = 2, .seconds = 90}};
   }
   const std::string text = ReportMarkdown(AblationReport(grid));
-  EXPECT_THAT(text, HasSubstr("rate=1. Data: data.path (SHA-256 "
-                              "aaaaaaaa...).\n"));
-  EXPECT_THAT(text, HasSubstr("Training took 3 minutes in all.\n"));
+  EXPECT_THAT(text, HasSubstr("rate=1. They also share the data data.path "
+                              "(SHA-256 aaaaaaaa...).\n"));
+  EXPECT_THAT(text, HasSubstr("Training took 3 minutes in total.\n"));
 }
 
 TEST(AblationReportTest, FoldsAllMetricsButThePrimaryOne) {
@@ -198,9 +199,10 @@ TEST(AblationReportTest, IsAsInTheFile) {
 
 TEST(AblationReportTest, SaysInThePageWhatTheSeedsCanDecide) {
   EXPECT_THAT(ReportHtml(AblationReport(ThreeWidths(6))),
-              HasSubstr("Significance in 2 comparisons of a metric takes at "
-                        "least 7 seeds. With 6 seeds the smallest possible "
-                        "corrected p is 0.0625: these seeds cannot decide"));
+              HasSubstr("For 2 comparisons of a metric, a significant "
+                        "difference requires at least 7 seeds. With 6 seeds, "
+                        "the smallest possible corrected p-value is 0.0625. So "
+                        "no difference can be significant"));
 }
 
 TEST(AblationCsvTest, QuotesWhatWouldEndACell) {

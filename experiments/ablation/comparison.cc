@@ -190,6 +190,15 @@ size_t MostOfAMetric(const std::vector<Comparison>& comparisons,
   return most;
 }
 
+// Returns a sentence on the correction for `comparisons` of one metric.
+std::string HolmText(size_t comparisons) {
+  if (comparisons <= 1) {
+    return "A metric has only one comparison, so the correction has no effect.";
+  }
+  return absl::StrCat("Holm's correction covers the ", comparisons,
+                      " comparisons of a metric, but not different metrics.");
+}
+
 std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   int seeds = 0;
   bool missing = false;
@@ -203,36 +212,33 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   std::vector<Block> notes;
   if (missing) {
     notes.push_back(
-        "Where pairs of runs are missing, the difference is over the remaining "
-        "pairs. No p is given there, because the runs that failed or were "
-        "stopped are not a random sample.");
+        "If pairs of runs are missing, the difference uses the remaining "
+        "pairs. It has no p-value, because the finished runs are not a random "
+        "sample.");
   }
   if (seeds == 0) return notes;
   notes.push_back(absl::StrCat(
       "A difference is the value minus the baseline, averaged over the values "
-      "of all other axes. The table shows its mean (standard deviation) over "
-      "seeds. p comes from a two-sided permutation test, paired by seed (",
+      "of the other axes. The table shows its mean (standard deviation) over "
+      "seeds. The permutation test is two-sided, paired by seed, and ",
       seeds <= kMaxExactPairs
-          ? "exact"
-          : absl::StrCat(kRandomChoices, " random sign flips"),
-      "). Corrected p applies Holm's correction for the ",
-      Counted(count, "comparison"),
-      " of a metric; different metrics are not corrected for one another. A "
-      "difference is significant when its corrected p is at most ",
+          ? "exact. "
+          : absl::StrCat("uses ", kRandomChoices, " random sign flips. "),
+      HolmText(count),
+      " A difference is significant if its corrected p-value is at most ",
       kSignificanceLevel,
-      ". \"Not significant\" means "
-      "that these runs do not show a difference, not that there is none."));
+      ". \"Not significant\" means that these runs do not show a difference."));
   const double smallest = seeds <= kMaxExactPairs ? std::ldexp(1.0, 1 - seeds)
                                                   : 1.0 / (kRandomChoices + 1);
   const double reachable = std::min(1.0, smallest * static_cast<double>(count));
   notes.push_back(absl::StrFormat(
-      "Significance in %s of a metric takes at least %d seeds. With %s the "
-      "smallest possible corrected p is %.4g: these seeds %s.",
+      "For %s of a metric, a significant difference requires at least %d "
+      "seeds. With %s, the smallest possible corrected p-value is %.4g.%s",
       Counted(count, "comparison"), SeedsForSignificance(count),
       Counted(seeds, "seed"), reachable,
       reachable > kSignificanceLevel
-          ? "cannot decide, whatever the size of a difference"
-          : "can decide"));
+          ? " So no difference can be significant, whatever its size."
+          : ""));
   return notes;
 }
 
@@ -274,6 +280,26 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   return all;
 }
 
+size_t ComparisonsOfAMetric(const Grid& grid) {
+  size_t comparisons = 0;
+  for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
+    for (size_t v = 0; v < grid.axes[axis].values.size(); ++v) {
+      if (v == grid.axes[axis].baseline) continue;
+      if (!PairsOf(grid, axis, v).empty()) ++comparisons;
+    }
+  }
+  return comparisons;
+}
+
+std::string TooFewSeeds(int seeds, size_t comparisons) {
+  const int required = SeedsForSignificance(comparisons);
+  if (comparisons == 0 || seeds >= required) return "";
+  return absl::StrCat(
+      Counted(seeds, "seed"), ", no difference can be significant: ",
+      Counted(comparisons, "comparison"),
+      comparisons == 1 ? " requires" : " require", " at least ", required);
+}
+
 std::string Verdict(const Comparison& comparison) {
   if (comparison.missing_pairs > 0) {
     return absl::StrCat(Counted(comparison.missing_pairs, "pair"), " missing");
@@ -297,8 +323,8 @@ absl::string_view Judgement(const Grid& grid, const Comparison& comparison) {
 
 Section SeedsSection(const Grid& grid,
                      const std::vector<Comparison>& comparisons) {
-  Table table = {{"metric", "value", "against", "seeds", "difference", "p",
-                  "corrected p", "verdict"}};
+  Table table = {{"metric", "value", "baseline", "seeds", "difference",
+                  "p-value", "corrected p-value", "verdict"}};
   for (const Comparison& comparison : comparisons) {
     const Axis& axis = grid.axes[comparison.axis];
     const SampleSummary& differences = comparison.differences;
@@ -316,9 +342,10 @@ Section SeedsSection(const Grid& grid,
 
 Section ExamplesSection(const Grid& grid,
                         const std::vector<Comparison>& comparisons) {
-  Table table = {{"metric", "value", "against", "runs", "examples",
-                  "difference", "95 %", "one-sided p by bootstrap",
-                  "p by randomization", "corrected p"}};
+  Table table = {{"metric", "value", "baseline", "runs", "examples",
+                  "difference", "bootstrap mean [95 % interval]",
+                  "one-sided p-value (bootstrap)", "p-value (randomization)",
+                  "corrected p-value (randomization)"}};
   for (const Comparison& comparison : comparisons) {
     if (!comparison.over_examples.has_value()) continue;
     const ComparisonOverExamples& over = *comparison.over_examples;
@@ -338,20 +365,18 @@ Section ExamplesSection(const Grid& grid,
     return c.over_examples.has_value();
   });
   const std::string note = absl::StrCat(
-      "These comparisons ask whether the same trained models would differ on "
-      "other examples of the same kind. The comparisons over seeds ask whether "
-      "other training runs would differ on the same examples. The difference "
-      "is averaged over the pairs of runs, paired by seed. \"95 %\" is the "
-      "mean [2.5 % percentile, 97.5 % percentile] over ",
+      "These comparisons show whether the same trained models would differ on "
+      "other examples of the same kind. The comparisons over seeds show "
+      "whether newly trained models would differ. A difference is averaged "
+      "over the pairs of runs with the same seed. The bootstrap uses ",
       kBootstrapResamples,
-      " paired bootstrap resamples of the examples. The first p comes from the "
-      "same resamples and is one-sided (about half of a two-sided p). The "
-      "second p comes from approximate randomization with ",
+      " paired resamples of the examples. Its interval reaches from the 2.5 % "
+      "to the 97.5 % percentile. Its p-value is one-sided, about half of a "
+      "two-sided p-value. Approximate randomization is two-sided and uses ",
       kRandomizationTrials,
-      " trials. The units are examples, not runs times examples: an example is "
-      "drawn, or its outputs are swapped, in all runs that were measured on it "
-      "at once. Corrected p is the second p after Holm's correction for the ",
-      Counted(most, "comparison"), " of a metric.");
+      " trials. Both methods draw or swap an example in all runs at once, so "
+      "more runs do not count as more examples. ",
+      HolmText(most));
 
   return {"Comparisons over examples", {std::move(table), note}};
 }
@@ -377,7 +402,7 @@ std::vector<std::string> ConfoundedComparisons(const Grid& grid) {
       if (others.empty()) continue;
       warnings.push_back(absl::StrCat(
           ValueName(axis, v), " and ", ValueName(axis, axis.baseline),
-          " differ in more than their axis: also in ",
+          " also differ in fields outside their axis: ",
           absl::StrJoin(others, ", "), "."));
     }
   }

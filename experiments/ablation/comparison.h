@@ -58,6 +58,16 @@ struct Comparison {
 // run is missing or a number is not finite.
 std::vector<Comparison> CompareWithBaselines(const Grid& grid);
 
+// Returns the number of comparisons of a metric that all runs have. `grid`
+// needs only axes and the coordinates of its runs.
+size_t ComparisonsOfAMetric(const Grid& grid);
+
+// Returns "" if the seeds are enough for a significant difference in
+// `comparisons` of one metric. Otherwise, returns a text such as "3 seeds, no
+// difference can be significant: 2 comparisons require at least 7", to be
+// written after "with".
+std::string TooFewSeeds(int seeds, size_t comparisons);
+
 // Returns "significantly higher", "not significant", "2 pairs missing", ...
 std::string Verdict(const Comparison& comparison);
 

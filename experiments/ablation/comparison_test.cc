@@ -146,7 +146,7 @@ TEST(ConfoundedComparisons, NamesAnyOtherField) {
   EXPECT_THAT(
       WarningsOf("rate: 1\nmodel {\n additive {\n width: 8\n}\n}\n",
                  "rate: 2\nmodel {\n dot {\n scale: true\n}\n}\n"),
-      ElementsAre("dot and additive differ in more than their axis: also in "
+      ElementsAre("dot and additive also differ in fields outside their axis: "
                   "rate (2; 1)."));
 }
 
@@ -192,8 +192,8 @@ TEST(ConfoundedComparisons, LooksAtEveryAxis) {
   }
   EXPECT_THAT(
       ConfoundedComparisons(grid),
-      ElementsAre("width 16 and width 8 differ in more than their axis: "
-                  "also in rate (2; 1)."));
+      ElementsAre("width 16 and width 8 also differ in fields outside their "
+                  "axis: rate (2; 1)."));
 }
 
 // Returns eight examples, of which the first `right` are correct.

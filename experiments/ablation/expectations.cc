@@ -72,7 +72,7 @@ std::string VerdictOf(const Claim& claim, double ours,
       return absl::StrCat(*other, ": ", theirs.status().message());
     }
     limit = *theirs;
-    there = absl::StrCat(" (", FormatMetric(limit), " there)");
+    there = absl::StrCat(" (the other run: ", FormatMetric(limit), ")");
   }
   const bool holds =
       claim.has_near()
@@ -135,8 +135,8 @@ void ValidateClaims(const Claims& claims, ConfigProblems& problems) {
 
 Table ClaimsTable(const Claims& claims,
                   const std::map<std::string, RunStatus>& runs) {
-  Table table = {{"claim", "source", "theirs", "expected", "ours", "verdict",
-                  "conditions"}};
+  Table table = {{"claim", "source", "published", "expected", "Regard",
+                  "verdict", "conditions"}};
   for (const Claim& claim : claims.claims()) {
     const auto ours = Measure(runs, claim.experiment(), claim.metric());
     table.rows.push_back({claim.what(), claim.source(), claim.published(),

@@ -81,9 +81,9 @@ TEST(ClaimsTable, JudgesByItsExpectation) {
   EXPECT_EQ(verdict("near { value: 94 tolerance: 1 }"), "confirmed");
   EXPECT_EQ(verdict("near { value: 94 tolerance: 0.5 }"), "not confirmed");
   EXPECT_EQ(verdict("greater_than_experiment: '//configs:b'"),
-            "confirmed (90 there)");
+            "confirmed (the other run: 90)");
   EXPECT_EQ(verdict("less_than_experiment: '//configs:b'"),
-            "not confirmed (90 there)");
+            "not confirmed (the other run: 90)");
 }
 
 TEST(ClaimsTable, NeverTakesAMissingNumberForOne) {

@@ -84,10 +84,10 @@ ForestRow RowOf(const Grid& grid, const Comparison& comparison) {
 }
 
 constexpr char kLegend[] =
-    "A large dot is a seed, and the line is the mean of the seeds. A small dot "
-    "is the difference to the baseline within a seed. The bar is the 95 % "
-    "interval of the mean difference, by the permutation test over seeds, "
-    "which takes 6 seeds. The verdict is corrected for the number of "
+    "A large dot is one seed, and the line is the mean of the seeds. A small "
+    "dot is the difference from the baseline for one seed. The bar is the 95 % "
+    "interval of the mean difference. It comes from the permutation test over "
+    "seeds, which requires 6 seeds. The verdict is corrected for the number of "
     "comparisons, but the interval is not.";
 
 ForestPlot AxisPlot(const Grid& grid, const std::string& metric, size_t axis,
@@ -124,8 +124,8 @@ ForestPlot ArmsPlot(const Grid& grid, const std::string& metric) {
 }
 
 // Returns a sentence such as "dot has a significantly higher (better) test/bleu
-// than additive: 38.1 instead of 36.9, a difference of 1.2 [0.8, 1.6] over 6
-// seeds (corrected p 0.031)."
+// than additive: 38.1 instead of 36.9. The difference over 6 seeds is 1.2 [0.8,
+// 1.6] (corrected p-value 0.031)."
 std::string SignificantSentence(const Grid& grid,
                                 const Comparison& comparison) {
   const Axis& axis = grid.axes[comparison.axis];
@@ -136,27 +136,27 @@ std::string SignificantSentence(const Grid& grid,
             .mean);
   };
   return absl::StrFormat(
-      "%s has a %s%s %s than %s: %s instead of %s, a difference of %s%s over "
-      "%s (corrected p %.2g).",
+      "%s has a %s%s %s than %s: %s instead of %s. The difference over %s is "
+      "%s%s (corrected p-value %.2g).",
       row.label, Verdict(comparison), Judgement(grid, comparison),
       comparison.metric, ValueName(axis, axis.baseline), mean(comparison.value),
-      mean(axis.baseline), FormatMetric(comparison.differences.mean),
+      mean(axis.baseline), Counted(comparison.differences.n, "seed"),
+      FormatMetric(comparison.differences.mean),
       row.low == 0 && row.high == 0
           ? ""
           : absl::StrFormat(" [%s, %s]", FormatMetric(row.low),
                             FormatMetric(row.high)),
-      Counted(comparison.differences.n, "seed"), comparison.corrected_p_value);
+      comparison.corrected_p_value);
 }
 
-// Returns a text such as "a", "a or b", or "a, b or c".
+}  // namespace
+
 std::string InAList(const std::vector<std::string>& names,
                     absl::string_view last) {
   if (names.size() < 2) return absl::StrJoin(names, "");
   return absl::StrCat(absl::StrJoin(names.begin(), names.end() - 1, ", "), last,
                       names.back());
 }
-
-}  // namespace
 
 std::string ResultInWords(const Grid& grid,
                           const std::vector<Comparison>& comparisons) {
@@ -202,11 +202,9 @@ std::string ResultInWords(const Grid& grid,
     }
   }
   sentences.insert(sentences.end(), others.begin(), others.end());
-  if (tests > 0 && seeds > 0 && seeds < SeedsForSignificance(tests)) {
-    sentences.push_back(absl::StrCat(
-        "With ", Counted(seeds, "seed"),
-        " no difference can be significant: ", Counted(tests, "comparison"),
-        tests == 1 ? " takes " : " take ", SeedsForSignificance(tests), "."));
+  const std::string too_few = TooFewSeeds(seeds, tests);
+  if (seeds > 0 && !too_few.empty()) {
+    sentences.push_back(absl::StrCat("With ", too_few, "."));
   }
   return absl::StrJoin(sentences, " ");
 }

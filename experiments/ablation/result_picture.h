@@ -24,6 +24,10 @@ std::string ResultInWords(const Grid& grid,
 std::vector<Block> ResultPicture(const Grid& grid,
                                  const std::vector<Comparison>& comparisons);
 
+// Returns a text such as "a", "a or b", or "a, b or c", if `last` is " or ".
+std::string InAList(const std::vector<std::string>& names,
+                    absl::string_view last);
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_ABLATION_RESULT_PICTURE_H_

@@ -50,12 +50,13 @@ std::string Words(const Grid& grid) {
 }
 
 TEST(ResultInWordsTest, SaysWhatDiffersAndWhatDoesNot) {
-  EXPECT_EQ(Words(TwoByTwo(8)),
-            "dot has a significantly higher (better) test/accuracy than "
-            "additive: 1.375 instead of 0.375, a difference of 1 [1, 1] over "
-            "8 seeds (corrected p 0.016). These runs do not show that width 16 "
-            "differs "
-            "from width 8 in test/accuracy.");
+  EXPECT_EQ(
+      Words(TwoByTwo(8)),
+      "dot has a significantly higher (better) test/accuracy than "
+      "additive: 1.375 instead of 0.375. The difference over 8 seeds is 1 "
+      "[1, 1] (corrected p-value 0.016). These runs do not show that width 16 "
+      "differs "
+      "from width 8 in test/accuracy.");
 }
 
 TEST(ResultInWordsTest, JudgesByTheDirectionOfTheMetric) {
@@ -74,8 +75,8 @@ TEST(ResultInWordsTest, SaysThatSeedsAreTooFew) {
   EXPECT_EQ(Words(TwoByTwo(3)),
             "These runs do not show that dot differs from additive in "
             "test/accuracy. These runs do not show that width 16 differs from "
-            "width 8 in test/accuracy. With 3 seeds no difference can be "
-            "significant: 2 comparisons take 7.");
+            "width 8 in test/accuracy. With 3 seeds, no difference can be "
+            "significant: 2 comparisons require at least 7.");
 }
 
 TEST(ResultInWordsTest, DoesNotJudgeWhereRunsAreMissing) {

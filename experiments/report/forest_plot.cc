@@ -217,7 +217,7 @@ std::string ForestFigure(const ForestPlot& plot) {
     absl::StrAppend(
         &svg,
         Text("head", kDifferences, 16,
-             absl::StrCat("difference to ",
+             absl::StrCat("difference from ",
                           ShortLabel(plot.baseline, columns.label_characters))),
         AxisTicks(differences, bottom),
         Line("zero", differences.At(0), kTop, differences.At(0), bottom));
@@ -253,7 +253,7 @@ Table ForestTable(const ForestPlot& plot) {
   Table table = {{"arm", "seeds", plot.metric}};
   if (compares) {
     table.header.push_back(
-        absl::StrCat("difference to ", plot.baseline, " [95 % interval]"));
+        absl::StrCat("difference from ", plot.baseline, " [95 % interval]"));
     table.header.emplace_back("verdict");
   }
   for (const ForestRow& row : plot.rows) {

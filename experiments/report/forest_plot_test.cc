@@ -47,7 +47,7 @@ TEST(ForestFigureTest, DrawsSeedsMeansAndDifferences) {
   EXPECT_EQ(Count(figure, "<circle class=\"difference yes\""), 1);
   EXPECT_THAT(figure, HasSubstr(">+2.167 [2, 2.5]</text>"));
   EXPECT_THAT(figure, HasSubstr(">significantly higher (better)</text>"));
-  EXPECT_THAT(figure, HasSubstr(">difference to additive</text>"));
+  EXPECT_THAT(figure, HasSubstr(">difference from additive</text>"));
   EXPECT_THAT(figure, HasSubstr(">baseline</text>"));
   EXPECT_THAT(figure, HasSubstr("Dots &amp; bars."));
   EXPECT_THAT(figure, Not(HasSubstr("<b>")));
@@ -97,9 +97,10 @@ TEST(ForestFigureTest, SurvivesArmsWithoutNumbers) {
 
 TEST(ForestTableTest, SaysTheSame) {
   const Table table = ForestTable(TwoArms());
-  EXPECT_THAT(table.header,
-              ElementsAre("arm", "seeds", "test/bleu (higher is better)",
-                          "difference to additive [95 % interval]", "verdict"));
+  EXPECT_THAT(
+      table.header,
+      ElementsAre("arm", "seeds", "test/bleu (higher is better)",
+                  "difference from additive [95 % interval]", "verdict"));
   EXPECT_THAT(table.rows[0],
               ElementsAre("additive", "3", "37 (1)", "", "baseline"));
   EXPECT_THAT(table.rows[1],

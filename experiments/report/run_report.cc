@@ -253,7 +253,7 @@ std::string RunReportHtml(const RunReport& report) {
     numbers.rows.push_back(
         {metric.name, FormatMetric(metric.value), metric.note, metric.meaning});
   }
-  page.Add({"Further numbers", {numbers}});
+  page.Add({"Other metrics", {numbers}});
   page.Add({"Notes", {report.notes.begin(), report.notes.end()}});
   page.Add({"Config", {Folded{"Show", report.resolved_config}}});
   return ReportHtml(page);
@@ -270,7 +270,7 @@ std::string RunReportText(const RunReport& report,
   };
   const std::vector<ShownMetric> metrics = OrderedMetrics(report);
   if (!metrics.empty()) {
-    begin_part("Final numbers");
+    begin_part("Final metrics");
     AppendMetrics(metrics, style.width, &text);
   }
   if (!showcase.samples.rows.empty()) {

@@ -49,7 +49,7 @@ RunReport SampleReport() {
 
 TEST(RunReportTextTest, LooksAsDocumented) {
   EXPECT_EQ(RunReportText(SampleReport(), {.width = 80, .unicode = false}),
-            "Final numbers\n"
+            "Final metrics\n"
             "  test/charm            12\n"
             "  test/exact_match  0.9871  share of outputs that are right; "
             "higher is better\n"
@@ -76,7 +76,7 @@ TEST(RunReportTextTest, SaysHowMuchANumberDependsOnTheExamples) {
   report.metrics = {{"test/bleu", 38.5}};
   report.confidence = {{"test/bleu", {38.25, 1.5, 37, 40}}};
   EXPECT_EQ(RunReportText(report, {}),
-            "Final numbers\n  test/bleu  38.5  95 %: 38.25 [37, 40]\n");
+            "Final metrics\n  test/bleu  38.5  95 %: 38.25 [37, 40]\n");
 }
 
 TEST(RunReportTextTest, LeavesOutWhatIsEmpty) {
@@ -95,7 +95,7 @@ TEST(RunReportTextTest, WrapsMeaningsBesideTheNumber) {
   report.metric_infos = SampleReport().metric_infos;
   report.metrics = {{"test/exact_match", 0.5}};
   EXPECT_EQ(RunReportText(report, {.width = 52}),
-            "Final numbers\n"
+            "Final metrics\n"
             "  test/exact_match  0.5  share of outputs that are\n"
             "                         right; higher is better\n");
 }
@@ -108,7 +108,7 @@ TEST(RunReportTextTest, ShowsFiveSamplesBesideMeaningsOf24Columns) {
                              std::vector<EvaluatedExample>(7, {"a", "", "b"})};
   EXPECT_EQ(
       RunReportText(report, {.width = 10}),
-      "Final numbers\n"
+      "Final metrics\n"
       "  test/exact_match  0.5  share of outputs that\n"
       "                         are right; higher is\n"
       "                         better\n\nS\n" +
@@ -203,7 +203,7 @@ TEST(RunReportHtml, TheFirstScreenHasSixNumbers) {
   EXPECT_THAT(parts[1], StartsWith("test/m8<"));
   EXPECT_THAT(parts[1], HasSubstr("base: 100"));
   EXPECT_THAT(parts[6], StartsWith("test/m3<"));
-  EXPECT_THAT(parts[6], HasSubstr("Further numbers"));
+  EXPECT_THAT(parts[6], HasSubstr("Other metrics"));
   EXPECT_THAT(parts[6], HasSubstr("test/m2<"));
   EXPECT_THAT(parts[6], HasSubstr("base: 107"));
   EXPECT_THAT(parts[6], HasSubstr("dev/m8<"));
@@ -230,7 +230,7 @@ TEST(RunReportHtml, WithoutAPlainTestTheFirstScreenHasOtherNumbers) {
   EXPECT_THAT(news[1], StartsWith("test.news/m4<"));
   EXPECT_THAT(news[1], HasSubstr("dev/m8<"));
   EXPECT_THAT(RunReportText(report, {}),
-              StartsWith("Final numbers\n  test.news/m4  12.5  of m4"));
+              StartsWith("Final metrics\n  test.news/m4  12.5  of m4"));
 }
 
 TEST(RunReportHtml, JudgesSamplesOnlyWithAReference) {

@@ -105,6 +105,9 @@ absl::Status WriteClaims(const Arguments& arguments) {
   return WriteFileAtomically(
       arguments[1],
       ReportMarkdown({.title = "Published numbers and ours",
+                      .summary = "This page compares published results with "
+                                 "the results of Regard. Each result of Regard "
+                                 "comes from one run.",
                       .sections = {{.blocks = {ClaimsTable(claims, runs)}}}}));
 }
 

@@ -235,7 +235,7 @@ TEST_F(SweepRunTest, TrainsAllCellsAndReportsOnThem) {
   EXPECT_EQ(finished[3].key, cells_.cells[3].key.Hex());
   EXPECT_NE(finished[3].host, "");
   EXPECT_THAT(Report(),
-              AllOf(HasSubstr("# a\n"), HasSubstr("all 4 runs finished"),
+              AllOf(HasSubstr("# a\n"), HasSubstr("All 4 runs finished"),
                     HasSubstr("| learning_rate 2 | 2 | 2.005")));
   EXPECT_TRUE(PathExists(JoinPath(options_.out, "report.html")));
   // No cell may be trained again, because all cells are finished.
@@ -337,7 +337,7 @@ TEST_F(SweepRunTest, CountsRecordedCellsAsFinished) {
   EXPECT_EQ(Train(), 0);
   EXPECT_THAT(printed_, Not(HasSubstr("learning_rate_1")));
   EXPECT_THAT(Finished(), SizeIs(6));
-  EXPECT_THAT(Report(), AllOf(HasSubstr("all 6 runs finished"),
+  EXPECT_THAT(Report(), AllOf(HasSubstr("All 6 runs finished"),
                               HasSubstr("| learning_rate 2 | 2 | 2.005")));
 }
 
