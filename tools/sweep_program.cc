@@ -32,8 +32,8 @@ namespace {
 
 constexpr char kUsage[] =
     "Trains every combination of some values with several seeds, in parallel\n"
-    "processes, and reports on the differences. The same command again goes\n"
-    "on with a sweep that was stopped.\n\n"
+    "processes, and writes a report on the differences. To continue a "
+    "stopped\nsweep, run the same command again.\n\n"
     "  sweep --config=FILE --axis PATH=V1,V2... [--axis ...] --out=DIR\n"
     "        [--seeds=N] [--set PATH=VALUE]... [--metric=NAME] [--jobs=N]\n"
     "        [--threads=N] [--cells=FILE] [--import=DIR] [--replace]\n"
@@ -68,8 +68,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
                 "message may go without its braces; may be repeated");
   line.Repeated("set", "PATH=VALUE", &arguments->overrides, kSetHelp);
   line.Number("seeds", &arguments->seeds, 1, 1000,
-              "number of seeds with which each combination is trained; m "
-              "comparisons can all be significant with 1 + log2(20 m) seeds",
+              "number of seeds of each combination; a significant difference "
+              "in m comparisons requires at least 1 + log2(20 m) seeds",
               "as in --grid, or 6");
   line.Text("out", "DIR", &sweep.out,
             "directory for the run folders, the report and cells.jsonl; "
@@ -88,14 +88,14 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Text("import", "DIR", &sweep.import_from,
             "directory with finished runs, such as the runs of an ablation() "
             "in bazel-bin; runs that this sweep would train are copied");
-  line.Switch("replace", &sweep.replace,
-              "trains runs in --out again that another config, data or "
-              "program has trained");
+  line.Switch(
+      "replace", &sweep.replace,
+      "trains runs in --out again if their config, data or program differs");
   line.Switch("commands", &arguments->commands,
               "trains nothing; prints a command for each run, for srun or GNU "
               "parallel");
   line.Switch("collect", &sweep.collect,
-              "trains nothing; makes the report of the runs that are there");
+              "trains nothing; writes the report on the existing runs");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (sweep.out.empty()) {
     return absl::InvalidArgumentError(
@@ -143,6 +143,17 @@ absl::StatusOr<SweepSource> ReadSource(const Arguments& arguments) {
   return source;
 }
 
+// Prints a note if the sweep has too few seeds for a significant difference.
+void NoteTooFewSeeds(const Sweep& sweep, const SweepPlan& plan) {
+  Grid grid = {.axes = plan.axes};
+  for (const SweepArm& arm : plan.arms) {
+    grid.runs.emplace_back().coordinates = arm.coordinates;
+  }
+  const std::string text =
+      TooFewSeeds(sweep.seeds(), ComparisonsOfAMetric(grid));
+  if (!text.empty()) std::fprintf(stderr, "note: with %s\n", text.c_str());
+}
+
 // Writes the report. Prints the result and the paths of its files.
 absl::Status Report(const SweepSource& source, const SweepOptions& options,
                     const SweepCells& cells, const Plugins& plugins) {
@@ -167,6 +178,7 @@ absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
   const CellPrograms programs = ProgramsWith(plugins);
   REGARD_ASSIGN_OR_RETURN(SweepCells cells,
                           PlanSweep(source, options, programs, plugins));
+  if (!options.collect) NoteTooFewSeeds(source.sweep, cells.plan);
   if (!options.import_from.empty()) {
     REGARD_ASSIGN_OR_RETURN(const size_t imported,
                             WithErrorPrefix(ImportRuns(options, cells)));
@@ -186,8 +198,8 @@ absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
                                    ProgressToStandardError(), cells)));
     if (stopped_by != 0) {
       std::fprintf(stderr,
-                   "stopped, with everything saved; the same command goes "
-                   "on\n");
+                   "stopped, with everything saved; to continue, run the same "
+                   "command again\n");
       return 128 + stopped_by;
     }
   }

@@ -17,7 +17,8 @@ sweep() {
 }
 axis=(--axis optimizer.learning_rate=.002,.004)
 
-quietly sweep "${axis[@]}" --out=whole
+sweep "${axis[@]}" --out=whole >out 2>err
+expect_in err 'note: with 2 seeds, no difference can be significant: 1 '
 expect 'runs' 4 "$(wc -l <whole/cells.jsonl)"
 expect_in whole/cells.jsonl '"arm":"learning_rate_0.002"' '"host":' \
   '"core_seconds":'
