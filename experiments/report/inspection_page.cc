@@ -239,24 +239,24 @@ Section GradientsOf(const Inspection<float>& inspection) {
     maps.maps.push_back(GradientsOf(inspection.labels, map));
   }
   if (maps.maps.empty()) return {"Gradients", {}};
-  return {"Gradients",
-          {"The gradient of the output with respect to each weight of "
-           "self-attention. Rows that write a word show the gradient of this "
-           "word. Other rows show the gradient of the chosen output.",
-           std::move(maps)}};
+  return {
+      "Gradients",
+      {"Each cell shows the gradient of the output with respect to a weight of "
+       "self-attention. Rows that write a word show the gradient of this word. "
+       "All other rows show the gradient of the chosen output.",
+       std::move(maps)}};
 }
 
 Section HeadsOf(const Inspection<float>& inspection) {
   if (inspection.maps.empty()) return {"Heads", {}};
-  return {
-      "Heads",
-      {"Importance is the absolute sum of a head's context times the "
-       "gradient of the chosen output with respect to it (Michel et al., "
-       "2019). Entropy is in nats; it is 0 when one position has all of the "
-       "weight. The other columns are mean weights over all queries: of the "
-       "position itself, its neighbours, the first and the last position "
-       "(Clark et al., 2019).",
-       HeadsTable(inspection)}};
+  return {"Heads",
+          {"The importance of a head is |sum(context * gradient)|, with the "
+           "gradient of the chosen output with respect to the context (Michel "
+           "et al., 2019). Entropy is in nats. It is 0 if one position has all "
+           "of the weight. All other columns are mean weights over the queries "
+           "(Clark et al., 2019): the position itself, its neighbours, the "
+           "first position and the last position.",
+           HeadsTable(inspection)}};
 }
 
 Section LensOf(const Inspection<float>& inspection) {
@@ -274,9 +274,9 @@ Section LensOf(const Inspection<float>& inspection) {
     table.rows.push_back(std::move(cells));
   }
   return {"What each layer would predict",
-          {"The likeliest prediction and its probability if the model ended "
-           "after a layer. The model's own last norm and head read the output "
-           "of the layer (the logit lens).",
+          {"Each cell shows the most likely prediction if the model ended "
+           "after this layer, with its probability. The last norm and the head "
+           "of the model read the output of the layer (the logit lens).",
            std::move(table)}};
 }
 
@@ -301,9 +301,9 @@ Section InputsOf(const Inspection<float>& inspection) {
   if (section.blocks.empty()) return section;
   section.blocks.insert(
       section.blocks.begin(),
-      "How much the chosen output depends on each input: the norm of its "
-      "gradient with respect to each position, as a fraction of the sum over "
-      "all positions.");
+      "The numbers show how much the chosen output depends on each input. They "
+      "are the norm of its gradient with respect to a position, as a fraction "
+      "of the sum over all positions.");
   return section;
 }
 
@@ -320,10 +320,11 @@ Section RolloutOf(const Inspection<float>& inspection) {
   }
   if (!maps.maps.empty()) section.blocks.push_back(std::move(maps));
   if (section.blocks.empty()) return section;
-  section.blocks.insert(section.blocks.begin(),
-                        "How much of each input reaches each position through "
-                        "all layers of self-attention and their residual "
-                        "connections (Abnar and Zuidema, 2020).");
+  section.blocks.insert(
+      section.blocks.begin(),
+      "Attention rollout shows how much of each input reaches each position. "
+      "It follows all layers of self-attention and their residual connections "
+      "(Abnar and Zuidema, 2020).");
   return section;
 }
 
@@ -332,8 +333,8 @@ Section PatchOf(const InspectedPrediction& prediction) {
   return {"Patch",
           {absl::StrFormat(
                "The output is %.4f. For the other input, '%s', it is %.4f. A "
-               "cell shows how much the output changes when one position of "
-               "one hook point has its value from the other input.",
+               "cell shows how much the output changes if one position of a "
+               "hook point gets its value from the other input.",
                prediction.patched->value, prediction.other_input,
                prediction.patched->other_value),
            Maps{MatricesOf(*prediction.patched)}}};
@@ -418,9 +419,10 @@ std::string InspectionSvg(const InspectedPrediction& prediction,
     if (RolloutImage(inspection, rollout) != nullptr) {
       pictures.push_back({rollout.stack, {PictureOf(inspection, rollout)}});
     } else {
-      grids.push_back({.title = absl::StrCat(rollout.stack, ": rollout"),
-                       .maps = {MatrixOf(rollout)},
-                       .unit = "fraction of what reaches a position"});
+      grids.push_back(
+          {.title = absl::StrCat(rollout.stack, ": rollout"),
+           .maps = {MatrixOf(rollout)},
+           .unit = "fraction of the input that reaches a position"});
     }
   }
   if (all && prediction.patched.has_value()) {
@@ -438,8 +440,8 @@ std::string InspectionHtml(const InspectedPrediction& prediction,
   const Inspection<float>& inspection = prediction.inspection;
   Report report = {.title = absl::StrCat(name, ": inspection"),
                    .summary =
-                       "What the model attends to when it predicts, and "
-                       "how much that matters"};
+                       "Attention of the model during a prediction, and its "
+                       "effect on the output"};
   for (const Section& section :
        {AttentionOf(inspection), GradientsOf(inspection), HeadsOf(inspection),
         LensOf(inspection), InputsOf(inspection), RolloutOf(inspection),

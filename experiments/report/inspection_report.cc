@@ -19,17 +19,19 @@ namespace regard {
 namespace {
 
 constexpr char kGradientsMeaning[] =
-    "Beside the weights are gradients: how the log probability of the chosen "
-    "word changes with each weight while the other weights stay fixed. Where "
-    "a gradient is above 0, more weight would have made the word more "
-    "probable. The entropy of the weights of a step is in nats. It is 0 when "
-    "one word has all the attention.";
+    "The gradients next to the weights show how the log probability of the "
+    "chosen word changes with each weight. All other weights stay fixed. If a "
+    "gradient is positive, a larger weight would make the word more probable. "
+    "In the table, a gain is a positive gradient, and a loss is a negative "
+    "one. The entropy of the weights of a step is in nats. It is 0 if one word "
+    "has all the attention.";
 
 // Explains gradients if the outputs are not words.
 constexpr char kOutputGradientsMeaning[] =
-    "Beside the weights are gradients: how the chosen output changes with "
-    "each weight while the other weights stay fixed. Where a gradient is above "
-    "0, more weight would have made the output larger.";
+    "The gradients next to the weights show how the chosen output changes with "
+    "each weight. All other weights stay fixed. If a gradient is positive, a "
+    "larger weight would make the output larger. In the table, a gain is a "
+    "positive gradient, and a loss is a negative one.";
 
 // Returns the maps that a section shows: the maps over the memory if there are
 // any, and all maps if not.
@@ -131,7 +133,7 @@ Table OutputsTable(const Inspection<float>& inspection) {
   if (looks_somewhere) {
     alignment_of_outputs = AlignmentOf(inspection);
     for (const char* name :
-         {"entropy", "looks most at", "steepest gain", "steepest loss"}) {
+         {"entropy", "largest weight", "largest gain", "largest loss"}) {
       table.header.push_back(name);
     }
   }
@@ -286,7 +288,9 @@ std::string InspectionText(const Inspection<float>& inspection,
   }
   if (alignment_of_outputs) {
     absl::StrAppendFormat(
-        &text, "entropy in nats; gains and losses are d %s / d weight\n",
+        &text,
+        "entropy in nats; gains and losses: gradients of %s with respect to "
+        "weights\n",
         labels.output_unit);
   }
   return text;

@@ -182,19 +182,21 @@ TEST(InspectionTextTest, DrawsTheAlignmentAndTellsTheOutputs) {
   const AlignmentTextStyle style = {.width = 80, .unicode = false};
   const std::string text =
       InspectionText(TwoSteps({Map(true, "attention", {1, 0, .5, .5})}), style);
-  EXPECT_EQ(text,
-            "b <eos>\n\n"
-            "attention/attention/weights\n"
-            "      a <eos>\n"
-            "    b[#]\n"
-            "<eos> * *****\n\n"
-            "word   log p   entropy  looks most at  steepest gain  steepest "
-            "loss\n"
-            "b      -0.500  0.000    a 1            none           a -1\n"
-            "<eos>  -1.500  0.693    a 0.5          none           a -0.5\n\n"
-            "log p of the whole -2.000; alignment error rate 0.000 against 1 "
-            "gold alignments\n"
-            "entropy in nats; gains and losses are d log p / d weight\n");
+  EXPECT_EQ(
+      text,
+      "b <eos>\n\n"
+      "attention/attention/weights\n"
+      "      a <eos>\n"
+      "    b[#]\n"
+      "<eos> * *****\n\n"
+      "word   log p   entropy  largest weight  largest gain  largest "
+      "loss\n"
+      "b      -0.500  0.000    a 1             none          a -1\n"
+      "<eos>  -1.500  0.693    a 0.5           none          a -0.5\n\n"
+      "log p of the whole -2.000; alignment error rate 0.000 against 1 "
+      "gold alignments\n"
+      "entropy in nats; gains and losses: gradients of log p with respect to "
+      "weights\n");
   EXPECT_THAT(InspectionText(TwoSteps({}), style), Not(HasSubstr("entropy")));
 }
 

@@ -21,9 +21,9 @@ namespace regard {
 namespace {
 
 constexpr absl::string_view kAttentionCaution =
-    "Attention is not by itself an explanation. A weight says how much of a "
-    "position's vector was mixed into the context; it does not say that the "
-    "output depends on that position.";
+    "Attention weights do not explain a prediction by themselves. A weight "
+    "shows how much of a position's vector is mixed into the context. It does "
+    "not show that the output depends on this position.";
 
 // A page with more sections has a table of contents.
 constexpr size_t kSectionsWithoutContents = 5;

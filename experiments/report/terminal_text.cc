@@ -177,11 +177,10 @@ std::string AlignmentText(const LabelledMatrix& map,
                     " more columns do not fit)\n");
   }
   if (largest > 0) {
-    absl::StrAppendFormat(
-        &text,
-        "(shades show magnitudes, as fractions of the largest, %.3g, because "
-        "some weights are below 0)\n",
-        largest);
+    absl::StrAppendFormat(&text,
+                          "(some weights are negative: shades show magnitudes "
+                          "as fractions of the largest, %.3g)\n",
+                          largest);
   }
   return text;
 }

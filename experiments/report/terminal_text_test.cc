@@ -83,8 +83,8 @@ TEST(AlignmentTextTest, ShowsMagnitudesOfWeightsOfEitherSign) {
             "     the cat\n"
             "  le ...\n"
             "chat ### ***\n"
-            "(shades show magnitudes, as fractions of the largest, 0.08, "
-            "because some weights are below 0)\n");
+            "(some weights are negative: shades show magnitudes as "
+            "fractions of the largest, 0.08)\n");
   map.heads.push_back({.99, 0, .44, .79});
   EXPECT_EQ(AlignmentText(map, {.width = 80, .unicode = false}),
             "     the cat\n"
