@@ -440,7 +440,7 @@ absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
   if (sentence.root().Bool(kLowerCase, false) && !lower_case) {
     sentence.root().Complain(
         kLowerCase,
-        "do_lower_case must be false, because the tokeniser keeps upper case");
+        "do_lower_case must be false, because the tokenizer keeps upper case");
   }
   REGARD_RETURN_IF_ERROR(sentence.status());
   REGARD_ASSIGN_OR_RETURN(

@@ -345,7 +345,7 @@ TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
 TEST(BertWordsTest, WithAnotherTokeniserItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =
-      WriteTo("tokeniser", *ModelOf(folder, /*next_sentence=*/true));
+      WriteTo("tokenizer", *ModelOf(folder, /*next_sentence=*/true));
   const std::string config = JoinPath(path, "tokenizer_config.json");
   const std::string text = ReadFile(config).value();
   const auto model_of = [&](const std::string& strip_accents) {

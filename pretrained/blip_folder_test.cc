@@ -138,7 +138,7 @@ TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
               HasSubstr("patch_size 5 must divide image_size 12"));
   EXPECT_THAT(
       config("\"sep_token_id\": 3", "\"sep_token_id\": 4"),
-      HasSubstr("sep_token_id must be 3, the id of the tokeniser's [SEP]"));
+      HasSubstr("sep_token_id must be 3, the id of the tokenizer's [SEP]"));
   EXPECT_THAT(
       config("\"bos_token_id\": 20", "\"bos_token_id\": 21"),
       HasSubstr("bos_token_id must be at most 20, the number of tokens"));

@@ -96,10 +96,10 @@ void RequireId(const JsonObject& json, const char* key, int64_t otherwise,
   if (id == wanted) return;
   json.Complain(
       key, wanted < 0 ? absl::StrCat(key, " is ", id,
-                                     ", but the tokeniser has no token ", token,
+                                     ", but the tokenizer has no token ", token,
                                      "; its vocabulary must contain it")
                       : absl::StrCat(key, " must be ", wanted,
-                                     ", the id of the tokeniser's ", token));
+                                     ", the id of the tokenizer's ", token));
 }
 
 void ReadTokens(const JsonObject& json, const WordPieceFiles& tokenizer,

@@ -80,7 +80,7 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   if (said.SerializeAsString() == wanted.SerializeAsString()) return config;
   return absl::InvalidArgumentError(
       absl::StrCat(folder.path,
-                   ": error: the only tokeniser option of this model is "
+                   ": error: the only tokenizer option of this model is "
                    "lower_case, but the folder requires ",
                    wanted.ShortDebugString()));
 }

@@ -23,7 +23,7 @@ inline absl::Status CheckVocabularySize(const std::string& path, int64_t tokens,
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": error: has ", tokens,
                    " tokens, but vocab_size of config.json is ", vocab_size,
-                   "; use the tokeniser of this model"));
+                   "; use the tokenizer of this model"));
 }
 
 }  // namespace regard

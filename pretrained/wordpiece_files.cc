@@ -46,7 +46,7 @@ absl::Status CheckWordPieceFiles(const WordPieceFiles& tokenizer) {
   if (tokenizer.options.clean_text != defaults.clean_text ||
       tokenizer.options.longest_word != defaults.longest_word) {
     return absl::InvalidArgumentError(
-        "error: the tokeniser's clean_text and max_input_chars_per_word must "
+        "error: the tokenizer's clean_text and max_input_chars_per_word must "
         "be the defaults: tokenizer_config.json can store no others");
   }
   if (!tokenizer.options.split_punctuation ||

@@ -128,7 +128,7 @@ run pieces captions \
   --set training.batch_size=1
 expect 'the vocabulary is kept' "$(cat vocab.txt)" "$(cat pieces/vocab.txt)"
 "${caption}" --run=pieces --prompt='A Picture of' --length=2 0.png >out
-expect 'the prompt as the tokeniser reads it' 1 "$(grep -c '^a picture of' out)"
+expect 'the prompt as the tokenizer reads it' 1 "$(grep -c '^a picture of' out)"
 "${caption}" --run=pieces --prompt='a zebra' 0.png >out 2>err
 expect 'a word without pieces' "note: the model does not know 'zebra'" \
   "$(grep know err)"

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(WordPieceConfigTest, TokensAreThoseOfTheTokeniser) {
+TEST(WordPieceConfigTest, TokensAreThoseOfTheTokenizer) {
   WordPieceOptions options = {.clean_text = false,
                               .split_chinese = false,
                               .lower_case = false,
