@@ -18,8 +18,8 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Compares runs: what differs, and whether the difference could be "
-    "chance.\n\n"
+    "Compares the configs and metrics of runs, and tests whether "
+    "differences\nin metrics could be due to chance.\n\n"
     "  compare RUN RUN...\n\n"
     "A RUN is a run folder, or the directory of an experiment under\n"
     "bazel-bin. Two runs are compared by config fields and by final metrics.\n"

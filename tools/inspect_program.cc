@@ -52,8 +52,8 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Shows what a trained model attends to when it predicts, and how much\n"
-    "that matters: attention, gradients, heads, layers and inputs.\n\n"
+    "Shows what a trained model attends to and how this affects its "
+    "output:\nattention, gradients, heads, layers and inputs.\n\n"
     "  inspect --run=DIR [--example=N | INPUT] [--target=TEXT] [--output=N]\n"
     "      [--patch=SITE --from=INPUT] [--out=FILE.html] [--json]\n"
     "  inspect --run=DIR [INPUT] --out=FILE.svg [--layer=N] [--head=N]\n"
@@ -63,7 +63,7 @@ constexpr char kUsage[] =
     "      [--json]\n"
     "  inspect --run=DIR [INPUT] --rows [--window=N] [--json]\n"
     "  inspect --model=DIR [--out=FILE.html] [--json] TEXT\n\n"
-    "INPUT is what the model reads: a text, numbers or the path of an image.\n"
+    "INPUT is a text, numbers or the path of an image, as the model requires.\n"
     "The page is written to inspect.html in the run folder, or in the current\n"
     "directory for a Hugging Face model folder. --out chooses another file: a\n"
     "page (.html), figures (.svg) or JSON (.json). With --json, no page is\n"
@@ -126,13 +126,14 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
             "safetensors file to which all numbers are written");
   line.Number("layer", &arguments->figures.layer, 0, 1 << 20,
               "index of the layer that figures (.svg) show, from 0", "all");
-  line.Number("head", &arguments->figures.head, 0, 1 << 20,
-              "index of the head that figures (.svg) show or --explain "
-              "explains, from 0",
-              "all");
+  line.Number(
+      "head", &arguments->figures.head, 0, 1 << 20,
+      "index, from 0, of the head that figures (.svg) show or --explain "
+      "explains; --explain requires it if there are several heads",
+      "all in figures");
   line.Text("explain", "SITE", &arguments->explain,
-            "attention whose score of a query and a key is explained: how much "
-            "each source in the residual stream adds to it");
+            "hook point of an attention; explains how much each source in the "
+            "residual stream adds to its score of a query and a key");
   line.Number("query", &arguments->query, 0, std::numeric_limits<int>::max(),
               "index of the query that --explain explains, from 0", "the last");
   line.Number("key", &arguments->key, 0, std::numeric_limits<int>::max(),
@@ -142,11 +143,11 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "lists the hook points for --patch and `intervene`, with their "
               "shapes, and exits");
   line.Switch("rows", &arguments->rows,
-              "prints statistics of the rows of attention weights, for an "
-              "input of any length that the model reads, and exits");
+              "prints statistics of each row of attention weights and exits; "
+              "works for every length of input that the model supports");
   line.Number("window", &arguments->window, 1, 1 << 30,
-              "number of keys, up to a query's own position, whose share of "
-              "its weights --rows prints",
+              "number of keys up to the position of the query; --rows prints "
+              "the fraction of the weight on them",
               absl::StrCat(kWindow));
   line.Switch("json", &arguments->json, kJsonHelp);
   std::vector<std::string> sources;

@@ -20,7 +20,7 @@ quietly "${train}" --config="${config}" --run=run "${small[@]}"
   --target='ils regardent .' >out 2>err
 expect 'no notes' '' "$(cat err)"
 expect_in out 'ils regardent .' watching regardent entropy 'log p of the whole' \
-  'alignment error rate' 'steepest gain' 'run/inspect.html'
+  'alignment error rate' 'largest gain' 'run/inspect.html'
 expect_in run/inspect.html '<svg' 'watching' 'regardent' 'alignment error rate' \
   'gradient of each word' '>Heads<' '>Inputs<'
 expect 'a page that asks no host' 0 "$(grep -c 'src="http' run/inspect.html)"

@@ -9,7 +9,7 @@ configs="${runfiles}/$2"
 published="${runfiles}/tools/testdata"
 
 count() { # count ARGUMENT...: prints the number of parameters.
-  "${plan}" "$@" | awk '$1 == "all" { print $2; exit }'
+  "${plan}" "$@" | awk '$1 == "total" { print $2; exit }'
 }
 
 # The corpus of these configs is missing, so the test sets the vocabulary sizes

@@ -25,9 +25,9 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Predicts with the model of a run, whatever its task: translates a\n"
-    "sentence, continues a text, classifies a text or an image, fills in\n"
-    "[MASK], predicts a value at x, or describes an image.\n\n"
+    "Predicts with the model of any run. The task of the run determines "
+    "the\nprediction: a translation, a continuation, the class of a text or "
+    "an\nimage, a word for [MASK], a value at x, or a caption.\n\n"
     "  predict --run=DIR [--example=N]... [--json] [INPUT...]\n\n"
     "The form of an INPUT depends on the task of the run:\n\n"
     "  translation           a sentence: 'they are watching .'\n"

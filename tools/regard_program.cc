@@ -56,10 +56,9 @@ constexpr Program kUseAModel[] = {
 
 constexpr Program kLookInside[] = {
     {"inspect", InspectMain, "shows what a model attends to when it predicts"},
-    {"replay", ReplayMain, "repeats a part of a training and records values"},
+    {"replay", ReplayMain, "repeats part of a training run and records values"},
     {"attend", AttendMain, "computes attention over given arrays"},
-    {"scores", ScoresMain,
-     "lists what attention is made of, or checks a formula"},
+    {"scores", ScoresMain, "lists the parts of attention, or checks a formula"},
 };
 
 constexpr Program kManageRuns[] = {

@@ -190,9 +190,8 @@ class Replay {
   absl::Status Write() const {
     std::fprintf(
         stderr,
-        "%s: repeated steps %s to %s from the checkpoint of step %s: "
-        "%zu numbers of metrics.jsonl are equal, and so are the weights "
-        "of step %s: %s\n",
+        "%s: repeated steps %s to %s from the checkpoint of step %s. All %zu "
+        "numbers of metrics.jsonl and the weights of step %s are equal: %s\n",
         run_.path.c_str(), absl::StrCat(begin_.step + 1).c_str(),
         absl::StrCat(end_.step).c_str(), absl::StrCat(begin_.step).c_str(),
         numbers_, absl::StrCat(end_.step).c_str(), digest_.c_str());

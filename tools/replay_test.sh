@@ -19,8 +19,8 @@ site='encoder/layers[0]/self/attention/weights'
 
 "${replay}" --run=run --from=8 --to=9 --site='*/self/*/weights' \
   --out=seen.jsonl 2>err
-expect_in err 'repeated steps 7 to 9 from the checkpoint of step 6: 12 numbers' \
-  'and so are the weights of step 9: '
+expect_in err 'repeated steps 7 to 9 from the checkpoint of step 6. All 12' \
+  'the weights of step 9 are equal: '
 expect 'steps' '8 9' "$(grep -o '"step":[0-9]*' seen.jsonl | cut -d: -f2 |
   paste -sd' ')"
 expect_in seen.jsonl "\"probe/${site}/top_key_share\":"

@@ -264,7 +264,7 @@ void AppendParameters(const ResourcePlan& plan, std::string* text) {
                             parameter.shape.ToString());
     }
   }
-  absl::StrAppendFormat(text, "%-59s %14s\n", "all", Grouped(plan.elements));
+  absl::StrAppendFormat(text, "%-59s %14s\n", "total", Grouped(plan.elements));
 }
 
 }  // namespace
@@ -332,7 +332,7 @@ std::string ResourcePlanText(const ResourcePlan& plan,
   memory("moments", plan.optimizer_bytes, "  of the optimizer");
   if (plan.selection_bytes > 0) {
     memory("kept weights", plan.selection_bytes,
-           "  the best, the earlier and the averaged weights");
+           "  best, earlier and averaged weights");
   }
   const Training& training = config.training();
   const std::string measured =
@@ -344,30 +344,31 @@ std::string ResourcePlanText(const ResourcePlan& plan,
         text, "  activations: the model is too large to measure\n\nwork\n");
   }
   if (plan.packed_bytes > 0) {
-    memory("packed weights", plan.packed_bytes, "  copies for fast products");
+    memory("packed weights", plan.packed_bytes,
+           "  copies for fast matrix products");
   }
   memory(
       "activations", *plan.activation_bytes,
-      absl::StrCat("  about, at ",
+      absl::StrCat("  estimate for ",
                    training.batch_tokens() > 0
                        ? absl::StrCat("batch_tokens: ", training.batch_tokens())
                        : absl::StrCat("batch_size: ", training.batch_size()),
                    measured));
-  memory("all",
+  memory("total",
          plan.value_bytes + plan.gradient_bytes + plan.optimizer_bytes +
              plan.selection_bytes + plan.packed_bytes + *plan.activation_bytes,
          "");
   if (!plan.products.empty()) AppendProducts(plan.products, &text);
-  absl::StrAppendFormat(&text,
-                        "\nwork\n  %-14s %12s  about, in matrix products%s\n",
-                        "optimizer step", Flops(*plan.update_flops), measured);
+  absl::StrAppendFormat(
+      &text, "\nwork\n  %-14s %12s  estimate for matrix products%s\n",
+      "optimizer step", Flops(*plan.update_flops), measured);
   absl::StrAppendFormat(
       &text, "  %-14s %12s  in %s\n", "steps", Grouped(*plan.updates),
       training.max_updates() > 0 && *plan.updates == training.max_updates()
           ? std::string("total, limited by max_updates")
           : absl::StrCat(training.epochs(), " epochs"));
   absl::StrAppendFormat(
-      &text, "  %-14s %12s\n", "all",
+      &text, "  %-14s %12s\n", "total",
       Flops(*plan.update_flops * static_cast<double>(*plan.updates)));
   return text;
 }

@@ -264,7 +264,7 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
       "                                                                     "
       "1,000\n"
       "  scale                                  [1000]\n"
-      "all                                                              "
+      "total                                                            "
       "1,234,567\n\n"
       "memory in training\n"
       "  values              1.5 GiB\n";
@@ -274,15 +274,16 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
           "  gradients           2.5 GiB  3 copies, for num_shards: 2 on 1 "
           "thread\n"
           "  moments             1.0 GiB  of the optimizer\n"
-          "  activations      1023.0 MiB  about, at batch_size: 8, measured on "
+          "  activations      1023.0 MiB  estimate for batch_size: 8, measured "
+          "on "
           "4 "
           "examples\n"
-          "  all                 6.0 GiB\n\n"
+          "  total               6.0 GiB\n\n"
           "work\n"
-          "  optimizer step 250.00 MFLOP  about, in matrix products, "
+          "  optimizer step 250.00 MFLOP  estimate for matrix products, "
           "measured on 4 examples\n"
           "  steps                 6,000  in 3 epochs\n"
-          "  all              1.50 TFLOP\n");
+          "  total            1.50 TFLOP\n");
   EXPECT_EQ(JsonText(ResourcePlanJson(plan, config)),
             R"({"name":"small","elements":1234567,"parameters":[)"
             R"({"name":"encoder.weight","shape":[2,3]},)"
@@ -305,16 +306,15 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
           "  gradients           2.5 GiB  3 copies, for num_shards: 2 on 2 "
           "threads\n"
           "  moments             1.0 GiB  of the optimizer\n"
-          "  kept weights        1.0 GiB  the best, the earlier and the "
-          "averaged weights\n"
-          "  packed weights    512.0 MiB  copies for fast products\n"
-          "  activations      1023.0 MiB  about, at batch_size: 8\n"
-          "  all                 7.5 GiB\n\n"
+          "  kept weights        1.0 GiB  best, earlier and averaged weights\n"
+          "  packed weights    512.0 MiB  copies for fast matrix products\n"
+          "  activations      1023.0 MiB  estimate for batch_size: 8\n"
+          "  total               7.5 GiB\n\n"
           "work\n"
-          "  optimizer step   4.00 GFLOP  about, in matrix products\n"
+          "  optimizer step   4.00 GFLOP  estimate for matrix products\n"
           "  steps             1,000,000  in total, limited by "
           "max_updates\n"
-          "  all              4.00 PFLOP\n");
+          "  total            4.00 PFLOP\n");
 }
 
 TEST(ResourcePlan, ReportsACorpusThatIsNotThere) {

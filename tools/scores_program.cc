@@ -24,8 +24,8 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Lists what attention can be made of: the scoring functions that a\n"
-    "config's `attention` can choose, normalizers, position encodings, score\n"
+    "Lists the parts of attention: the scoring functions that a "
+    "config's\n`attention` can choose, normalizers, position encodings, score\n"
     "maps, key selections, head outputs, state mixers, and parts such as\n"
     "sinks. With --formula, explains a formula and checks it as a score.\n\n"
     "  scores [--query=N] [--key=N] [--heads=N] [--json]\n"
