@@ -113,8 +113,8 @@ void NoteChangedData(const Task& task, TrainedRun* record) {
     const auto then = before->data.find(name);
     if (then == before->data.end() || then->second == digest) continue;
     record->notes.push_back(
-        absl::StrCat(name, " has changed since the training: SHA-256 ",
-                     then->second, " then, ", digest, " now"));
+        absl::StrCat(name, " has changed since the training: its SHA-256 was ",
+                     then->second, " and is now ", digest));
   }
 }
 

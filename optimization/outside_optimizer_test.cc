@@ -150,7 +150,7 @@ TEST_F(OutsideOptimizerTest, WhatIsNotLinkedInIsReported) {
       Problems("outside { [lab.sign_sgd] {} }"
                " schedule { outside { [lab.halfway] {} } }"),
       ElementsAre(HasSubstr("outside.[lab.sign_sgd]: lab.SignSgdOptions is not "
-                            "linked into this program, which knows "
+                            "linked into this program, which has "
                             "regard.AdamConfig"),
                   HasSubstr("schedule.outside.[lab.halfway]: ")));
   EXPECT_THAT(Problems("outside {}"),

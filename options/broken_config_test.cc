@@ -206,7 +206,7 @@ TEST_F(BrokenConfigTest, MissingValueIsToldAtTheName) {
 
 TEST_F(BrokenConfigTest, UnterminatedMessageIsToldWhereItOpens) {
   EXPECT_EQ(ErrorIn("seed: 3\nmodel {\n  width: 8\n"),
-            "a.textproto:2:7: error: this '{' is never closed\n"
+            "a.textproto:2:7: error: this '{' has no closing bracket\n"
             "  model {\n"
             "        ^");
   EXPECT_THAT(ErrorIn("seed: 3\n}\n"),

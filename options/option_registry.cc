@@ -65,11 +65,11 @@ void AddOptionProblem(const ChosenOption& chosen, const OneofDescriptor& choice,
   if (chosen.options != nullptr) {
     problems.Add(chosen.path,
                  absl::StrCat(TypeName(*chosen.options),
-                              " is not linked into this program, which knows ",
+                              " is not linked into this program, which has ",
                               absl::StrJoin(known, ", ")));
   } else if (chosen.path == kOutside) {
     problems.Add(chosen.path,
-                 absl::StrCat("`outside` must hold exactly one ", kind,
+                 absl::StrCat("`outside` must have exactly one ", kind,
                               ", as in outside { [lab.my_", name, "] {} }"));
   } else {
     problems.Add("",

@@ -121,7 +121,7 @@ TEST(OptionRegistryTest, SaysThatNothingIsChosen) {
 
 TEST(OptionRegistryTest, SaysThatOutsideHoldsOneExtension) {
   const std::string expected =
-      "outside: `outside` must hold exactly one curve shape, as in outside { "
+      "outside: `outside` must have exactly one curve shape, as in outside { "
       "[lab.my_curve_shape] {} }";
   EXPECT_EQ(Problem(LineAndPower(), "outside {}"), expected);
   EXPECT_EQ(Problem(LineAndPower(),
@@ -133,7 +133,7 @@ TEST(OptionRegistryTest, SaysThatOutsideHoldsOneExtension) {
 TEST(OptionRegistryTest, SaysWhatIsNotLinked) {
   const std::string known =
       "regard.option_registry_test.StepOptions is not linked into this "
-      "program, which knows regard.option_registry_test.LineOptions, "
+      "program, which has regard.option_registry_test.LineOptions, "
       "regard.option_registry_test.PowerOptions";
   EXPECT_EQ(Problem(LineAndPower(), "step {}"), "step: " + known);
   EXPECT_EQ(Problem(LineAndPower(),

@@ -14,7 +14,7 @@ extern "C" void {function}({registry}& registry);
 
 inline void Register{camel}({registry}& registry) {{ {function}(registry); }}
 
-// A new registry of them alone.
+// Returns a new registry with only these plug-ins.
 inline {registry} {camel}() {{
   {registry} registry;
   {function}(registry);

@@ -180,7 +180,7 @@ class TextReader {
     if (!tokens_.TryConsume("[")) return AddElement(assignment, message);
     while (!IsFull() && !tokens_.AtSymbol("]")) {
       if (AtEnd()) {
-        Problem(opening, "this '[' is never closed");
+        Problem(opening, "this '[' has no closing bracket");
         return;
       }
       AddElement(assignment, message);
@@ -256,7 +256,7 @@ class TextReader {
       if (AtEnd()) {
         if (!opening.has_value()) return;
         return Problem(*opening, absl::StrCat("this '", tokens_.Text(*opening),
-                                              "' is never closed"));
+                                              "' has no closing bracket"));
       }
       if (!tokens_.AtSymbol("}>")) {
         ReadField(&body);

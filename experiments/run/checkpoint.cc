@@ -67,14 +67,14 @@ std::string Difference(absl::string_view got, absl::string_view wanted) {
                         .first -
                     got_lines.begin();
   const auto quoted = [line](const std::vector<absl::string_view>& lines) {
-    if (line >= std::ssize(lines)) return std::string("no more");
+    if (line >= std::ssize(lines)) return std::string("no text");
     absl::string_view text = absl::StripAsciiWhitespace(lines[line]);
     absl::ConsumeSuffix(&text, ",");
     return absl::CHexEscape(
         absl::StrReplaceAll(text.substr(0, 160), {{"\"", ""}}));
   };
-  return absl::StrCat("line ", line + 1, " of ", kManifestFile, " says ",
-                      quoted(got_lines), ", but the files say ",
+  return absl::StrCat("line ", line + 1, " of ", kManifestFile, " has ",
+                      quoted(got_lines), ", but the files have ",
                       quoted(wanted_lines));
 }
 

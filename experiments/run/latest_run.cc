@@ -25,8 +25,10 @@ absl::Status RecordLatestRun(const std::string& run_folder) {
   const std::string link = JoinPath(runs, kLatestRun);
   REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(link));
   if (kind != PathKind::kLink && kind != PathKind::kNothing) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        link, ": is not a link to the latest run; rename it to get one"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(link,
+                     ": is not a link to the latest run; rename it, so that "
+                     "Regard can create the link"));
   }
   return ReplaceLink(link, run.filename().string(), SystemFiles());
 }

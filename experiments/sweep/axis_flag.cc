@@ -58,9 +58,9 @@ absl::StatusOr<std::vector<TextRange>> SplitValues(const std::string& text,
     } else if (absl::StrContains(kClosing, c)) {
       if (open.empty() ||
           kOpening.find(text[open.back()]) != kClosing.find(c)) {
-        return ErrorAt(
-            text, {i, 1},
-            absl::StrCat("'", absl::string_view(&c, 1), "' closes no bracket"));
+        return ErrorAt(text, {i, 1},
+                       absl::StrCat("'", absl::string_view(&c, 1),
+                                    "' has no opening bracket"));
       }
       open.pop_back();
     } else if (c == ',' && open.empty()) {
@@ -69,12 +69,12 @@ absl::StatusOr<std::vector<TextRange>> SplitValues(const std::string& text,
     }
   }
   if (quote.has_value()) {
-    return ErrorAt(text, {*quote, 1}, "this quote is never closed");
+    return ErrorAt(text, {*quote, 1}, "this quote has no closing quote");
   }
   if (!open.empty()) {
     return ErrorAt(text, {open.back(), 1},
                    absl::StrCat("this '", text.substr(open.back(), 1),
-                                "' is never closed"));
+                                "' has no closing bracket"));
   }
   add(text.size());
   return parts;

@@ -44,11 +44,11 @@ TEST(ParseAxisFlagTest, PointsAtWhatIsWrong) {
             "  rate=1,2,1\n"
             "           ^");
   EXPECT_THAT(error("a={dot {},b"),
-              HasSubstr("--axis: error: this '{' is never closed\n"
+              HasSubstr("--axis: error: this '{' has no closing bracket\n"
                         "  a={dot {},b\n"
                         "    ^"));
-  EXPECT_THAT(error("a=(1],2"), HasSubstr("']' closes no bracket"));
-  EXPECT_THAT(error("a=\"1,2"), HasSubstr("this quote is never closed"));
+  EXPECT_THAT(error("a=(1],2"), HasSubstr("']' has no opening bracket"));
+  EXPECT_THAT(error("a=\"1,2"), HasSubstr("this quote has no closing quote"));
   EXPECT_THAT(error("a=1,"), HasSubstr("a value is empty"));
   EXPECT_THAT(error("a=,1"), HasSubstr("a value is empty"));
   EXPECT_THAT(error("a="), HasSubstr("a value is empty"));

@@ -260,7 +260,7 @@ class CellTrainer {
     std::string text =
         absl::StrCat(CountEnded(), " of ", cells_.cells.size(), " runs ended, ",
                      running_.size(), " in training");
-    if (stopping) return absl::StrCat(text, "; stopping, and saving them");
+    if (stopping) return absl::StrCat(text, "; saving and stopping");
     const size_t left = queue_.size() - next_ + running_.size();
     if (finished_ == 0 || left == 0) return text;
     const absl::Duration rest = (output_.now() - started_) /

@@ -214,7 +214,7 @@ void ValidateSchedule(const Experiment& config, const TaskInfo& task,
   if (name.empty()) return;
   NoteMissingEvaluations(config.training(), problems);
   const MetricInfo* const metric = FindOnDev(
-      name, task, "", absl::StrCat("watches ", name, ", which"), problems);
+      name, task, "", absl::StrCat("monitors ", name, ", which"), problems);
   if (metric == nullptr) return;
   const bool higher = metric->better == Better::kHigher;
   if (schedule.has_reduce_on_plateau() &&
@@ -523,13 +523,14 @@ void ValidateWatchedMetrics(const Task& task, const Experiment& config,
     if (std::count(measured.begin(), measured.end(), metric) > 0) return;
     if (!task.HasDevMetrics()) {
       problems.Note(
-          path, absl::StrCat("has no effect: it watches ", metric, ", but the ",
-                             task.has_dev() ? "dev split has nothing to predict"
-                                            : "data have no dev split"));
+          path,
+          absl::StrCat("has no effect: it monitors ", metric, ", but ",
+                       task.has_dev() ? "the dev split has nothing to predict"
+                                      : "the data have no dev split"));
       return;
     }
     problems.Add(path,
-                 absl::StrCat("watches ", metric,
+                 absl::StrCat("monitors ", metric,
                               ", which is not one of the metrics on dev: ",
                               absl::StrJoin(measured, ", ")));
   };

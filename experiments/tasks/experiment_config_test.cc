@@ -349,7 +349,7 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
                   "note: training.early_stopping: has no effect without "
                   "evaluations: `training.evaluate_every` is 0"));
   EXPECT_THAT(ProblemsOf(start + "metric: \"dev/bleu\" } } }"),
-              ElementsAre("optimizer.schedule: watches dev/bleu, which is not "
+              ElementsAre("optimizer.schedule: monitors dev/bleu, which is not "
                           "a metric on dev; did you mean 'dev/mse'?"));
   EXPECT_THAT(
       ProblemsOf(start + "metric: \"dev/mse\" higher_is_better: true } } }"),

@@ -191,7 +191,7 @@ TEST_F(BrokenConfigProgramTest, WhatIsWatchedMustBeMeasured) {
       watch("dev/d2l_loss"),
       StartsWith(
           "a.textproto:2:29: error: training.early_stopping.metric: "
-          "watches dev/d2l_loss, which is not one of the metrics on dev: "
+          "monitors dev/d2l_loss, which is not one of the metrics on dev: "
           "dev/exact_match, dev/bleu, dev/chrf, "
           "dev/alignment_error_rate, dev/loss, dev/perplexity, "
           "dev/token_accuracy, dev/cut_outputs\n"));

@@ -94,10 +94,10 @@ std::string CheckReport(const LoadedConfig& loaded, Task& task,
                          "; to train no baseline: --set baseline.override=[]"),
       &report);
   AppendLine("seeds",
-             absl::StrCat("p < ", kSignificanceLevel, " over seeds needs ",
-                          SeedsForSignificance(/*comparisons=*/1),
-                          " of them or more, and one more for each doubling of "
-                          "the comparisons"),
+             absl::StrCat("at least ", SeedsForSignificance(/*comparisons=*/1),
+                          " for a p-value of at most ", kSignificanceLevel,
+                          ", and one more for each doubling of the number of "
+                          "comparisons"),
              &report);
   return report;
 }

@@ -129,7 +129,7 @@ says 'nothing wrong' '' "${small[@]}" --check
 expect_in out 'transformer, ' ' parameters' 'reverse, 120 training examples, ' \
   'dev 4 examples, test 4 examples' '40 optimizer steps, 40 per epoch' \
   'baseline   short, ' '2 optimizer steps, 40 per epoch' \
-  'p < 0.05 over seeds needs 6 of them or more, and one more for each doubling'
+  'at least 6 for a p-value of at most 0.05, and one more for each doubling'
 says 'the config of a check' '' "${small[@]}" --check --print
 expect 'what is printed is what a run keeps' "$(<run/resolved.textproto)" "$(<out)"
 expect_in out '  epochs: 1  # --set' '  # default'
@@ -144,7 +144,7 @@ habits=("${small[@]}" --set optimizer.learning_rate=0
   --set training.batch_tokens=50)
 notes="optimizer.learning_rate: is 0: training changes no parameter
 training.batch_tokens: has no effect without \`group_by_length: true\`; batches have \`batch_size\` examples
-training.early_stopping.metric: has no effect: it watches dev/loss, but the data have no dev split"
+training.early_stopping.metric: has no effect: it monitors dev/loss, but the data have no dev split"
 said="$(sed 's/^/note: /' <<<"${notes}")"
 says 'what has no effect' "${said}" "${habits[@]}" --check
 says 'notes beside a config' "${said}" "${habits[@]}" --check --print
@@ -153,7 +153,7 @@ says 'a run with notes' "${said}
 ${note}
 training the baseline 'short'" "${habits[@]}" --run=noted
 expect 'the notes of the run' "${notes}" "$(cat noted/notes.txt)"
-expect_in noted/report.html 'has no effect: it watches dev/loss'
+expect_in noted/report.html 'has no effect: it monitors dev/loss'
 expect 'a run without notes' '' "$(ls run/notes.txt 2>/dev/null)"
 fails 'a check of a run' '--check and --resume cannot be given together' \
   "${train}" --run=run --resume --check

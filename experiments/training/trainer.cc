@@ -369,7 +369,7 @@ absl::Status Trainer::Evaluate(bool final) {
         metrics.count(watched) == 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           "error: ", watched,
-          ", which the schedule or early stopping watches, was not measured"));
+          ", which the schedule or early stopping monitors, was not measured"));
     }
   }
   const auto observed = metrics.find(schedule_->metric());

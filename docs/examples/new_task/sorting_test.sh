@@ -56,7 +56,7 @@ notes() { # notes TEXT ARGUMENT...
 }
 notes 'loss.label_smoothing: has no effect: sorting predicts no classes' \
   --set loss.label_smoothing=0.1
-notes 'training.early_stopping.metric: has no effect: it watches dev/accuracy' \
+notes 'training.early_stopping.metric: has no effect: it monitors dev/accuracy' \
   --set 'training.early_stopping={metric: "dev/accuracy"}'
 
 "${plan}" --config="${config}" >planned

@@ -23,8 +23,8 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t{60} << 20;
 constexpr char kAnotherModel[] =
-    "the training points are part of a regression model, so other points "
-    "make another model; use the original data, or train again";
+    "a regression model contains its training points; use the original data, "
+    "or train again";
 
 std::string JsonOf(const RegressionData& data) {
   nlohmann::ordered_json json = {{"columns", data.x_names},
@@ -117,8 +117,8 @@ absl::Status CheckUnchanged(const KeptFiles& kept, const RegressionData& data) {
     const auto then = before->data.find(name);
     if (then == before->data.end() || then->second == now) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "error: ", name, " has changed since the training: SHA-256 ",
-        then->second, " then, ", now, " now: ", kAnotherModel));
+        "error: ", name, " has changed since the training: its SHA-256 was ",
+        then->second, " and is now ", now, ": ", kAnotherModel));
   }
   return absl::OkStatus();
 }
