@@ -370,8 +370,8 @@ Section ExamplesSection(const Grid& grid,
       "whether newly trained models would differ. A difference is averaged "
       "over the pairs of runs with the same seed. The bootstrap uses ",
       kBootstrapResamples,
-      " paired resamples of the examples. Its interval reaches from the 2.5 % "
-      "to the 97.5 % percentile. Its p-value is one-sided, about half of a "
+      " paired resamples of the examples. Its interval reaches from the 2.5th "
+      "to the 97.5th percentile. Its p-value is one-sided, about half of a "
       "two-sided p-value. Approximate randomization is two-sided and uses ",
       kRandomizationTrials,
       " trials. Both methods draw or swap an example in all runs at once, so "
