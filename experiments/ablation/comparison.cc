@@ -343,9 +343,8 @@ Section SeedsSection(const Grid& grid,
 Section ExamplesSection(const Grid& grid,
                         const std::vector<Comparison>& comparisons) {
   Table table = {{"metric", "value", "baseline", "runs", "examples",
-                  "difference", "bootstrap mean [95 % interval]",
-                  "one-sided p-value (bootstrap)", "p-value (randomization)",
-                  "corrected p-value (randomization)"}};
+                  "difference", "mean [95 % interval]", "bootstrap p-value",
+                  "randomization p-value", "corrected p-value"}};
   for (const Comparison& comparison : comparisons) {
     if (!comparison.over_examples.has_value()) continue;
     const ComparisonOverExamples& over = *comparison.over_examples;
@@ -374,7 +373,8 @@ Section ExamplesSection(const Grid& grid,
       "to the 97.5th percentile. Its p-value is one-sided, about half of a "
       "two-sided p-value. Approximate randomization is two-sided and uses ",
       kRandomizationTrials,
-      " trials. Both methods draw or swap an example in all runs at once, so "
+      " trials. The corrected p-value is its p-value after Holm's correction. "
+      "Both methods draw or swap an example in all runs at once, so "
       "more runs do not count as more examples. ",
       HolmText(most));
 

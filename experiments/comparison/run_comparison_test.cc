@@ -141,9 +141,9 @@ TEST(SignificanceText, OfARunAndItselfSaysThatNothingDiffers) {
                               "  a          0.5 ("));
   EXPECT_THAT(
       text,
-      HasSubstr(
-          "  test/accuracy  a      a        1     10        0           "
-          "0 [0, 0]  1.0000                    1.0000              1.0000\n"));
+      HasSubstr("  test/accuracy  a      a         1     10        0           "
+                "0 [0, 0]              1.0000             1.0000               "
+                "  1.0000\n"));
   EXPECT_THAT(text, Not(HasSubstr("over seeds:")));
 }
 
@@ -152,10 +152,10 @@ TEST(SignificanceText, ComparesOverExamplesAndOverSeeds) {
       GridOfRuns({RunOf("a", 0, "1", 0), RunOf("c", 1, "1", 1),
                   RunOf("b", 0, "2", 10), RunOf("d", 1, "2", 10)}));
   EXPECT_THAT(text, HasSubstr("over examples:\n"));
-  EXPECT_THAT(text, ContainsRegex("test/accuracy  b      a        2     10   "
+  EXPECT_THAT(text, ContainsRegex("test/accuracy  b      a         2     10   "
                                   "     0.95  .*0.00[0-9]+ +0.00"));
   EXPECT_THAT(text, HasSubstr("over seeds:\n"));
-  EXPECT_THAT(text, ContainsRegex("test/accuracy  b      a        2      0.95 "
+  EXPECT_THAT(text, ContainsRegex("test/accuracy  b      a         2      0.95 "
                                   "\\(0.071\\)  0.5000"));
 }
 

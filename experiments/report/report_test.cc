@@ -111,7 +111,7 @@ TEST(ReportHtmlTest, ListsItsContentsFromSixSectionsOn) {
 TEST(ReportHtmlTest, WarnsAgainstReadingTooMuchIntoAttention) {
   EXPECT_THAT(PageOf({}), Not(HasSubstr("explanation")));
   EXPECT_THAT(PageOf({AttentionCaution()}),
-              HasSubstr("not by itself an explanation"));
+              HasSubstr("do not explain a prediction by themselves"));
 }
 
 TEST(ReportHtmlTest, FoldsAwayWhatIsNotOpen) {
