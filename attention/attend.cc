@@ -63,8 +63,7 @@ Var<T> AttentionLayer<T>::Prepare(Forward<T>& forward,
 template <typename T>
 int64_t AttentionLayer<T>::LongestDistance() const {
   int64_t longest = parts_.scorer->LongestDistance();
-  // If the window masks all keys beyond the score's limit, this limit has no
-  // effect.
+  // The limit has no effect if the window masks all keys beyond it.
   if (window_ > 0 && window_ - 1 <= longest) longest = kUnlimited;
   if (parts_.position_encoding == nullptr) return longest;
   return std::min(longest, parts_.position_encoding->LongestDistance());

@@ -6,6 +6,7 @@
 
 #include "attention/mixers/mixer.pb.h"
 #include "autodiff/arena.h"
+#include "autodiff/full_precision_scope.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/shape_ops.h"
 #include "third_party/abseil_backport/check.h"

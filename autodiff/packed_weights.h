@@ -27,7 +27,7 @@ namespace regard {
 template <typename T>
 class PackedWeights;
 
-// What a copy contains.
+// The content of a packed copy of a part of a weight.
 enum class PackedForm {
   kTranspose,         // panels of the transpose, see Packed()
   kRoundedTranspose,  // rounded pairs of the transpose, see RoundedPairs()

@@ -417,25 +417,6 @@ class NameScope {
   const ScopeName* outer_;
 };
 
-// Computes all products in full precision during its lifetime, whatever the
-// rule of the tape.
-template <typename T>
-class FullPrecisionScope {
- public:
-  explicit FullPrecisionScope(Tape<T>& tape)
-      : tape_(tape), outer_(tape.precision_rule()) {
-    tape.set_precision_rule(nullptr);
-  }
-  ~FullPrecisionScope() { tape_.set_precision_rule(outer_); }
-
-  FullPrecisionScope(const FullPrecisionScope&) = delete;
-  FullPrecisionScope& operator=(const FullPrecisionScope&) = delete;
-
- private:
-  Tape<T>& tape_;
-  const PrecisionRule* const outer_;
-};
-
 // Releases scratch storage at the end of its lifetime.
 template <typename T>
 class ScratchScope {

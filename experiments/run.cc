@@ -13,6 +13,7 @@
 #include "experiments/experiment.pb.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/metric.h"
+#include "experiments/tasks/config_precision.h"
 #include "experiments/tasks/experiment_config.h"
 #include "nn/scoped_hook.h"
 #include "optimization/interventions/site_requests.h"
@@ -87,7 +88,7 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(TrainedRun& record,
   if (!task->model().parameters().finalized()) {
     task->model().parameters().FinalizeWithZeros();
   }
-  SetPrecision(config, *task);
+  SetPrecision(config, task->model());
   ConfigProblems problems;
   if (has_data) {
     ValidateTask(*task, config, problems);

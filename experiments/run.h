@@ -48,7 +48,8 @@ struct RunOptions {
   // `intervene`, and for kEvaluationStride. If there are any, the data are
   // read.
   std::vector<std::string> overrides = {};
-  // The precision of matrix products, instead of that of the training.
+  // The precision of matrix products. If nullopt, it is the precision in which
+  // the run was trained.
   std::optional<Precision> precision = std::nullopt;
 };
 

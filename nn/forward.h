@@ -52,7 +52,7 @@ class Forward {
   Forward& companion(int64_t index);
 
   // Resets the tape, creates the leaf of each parameter (see Tape::Leaf()), and
-  // sets the tape's precision to that of the parameters.
+  // copies the precision rule of the parameters to the tape.
   void BeginStep();
 
   // Returns the leaf of a parameter in this step. Must not be written to.

@@ -16,8 +16,8 @@ namespace regard {
 // scopes within them.
 class MatchedPrecision : public PrecisionRule {
  public:
-  // Patterns of full names of scopes, such as "decoder/layer[0]/*", as those of
-  // MatchesSite().
+  // Patterns of full names of scopes, such as "decoder/layer[0]/*". They have
+  // the syntax of MatchesSite().
   explicit MatchedPrecision(std::vector<std::string> full_precision)
       : full_precision_(std::move(full_precision)) {}
 

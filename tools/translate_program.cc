@@ -440,9 +440,8 @@ absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
     members->push_back({*translator, opened.forward()});
     trained.push_back(std::move(opened));
     const Translator& first = members->front().translator;
-    const Translator& last = *translator;
-    if (!(first.source_vocabulary() == last.source_vocabulary()) ||
-        !(first.target_vocabulary() == last.target_vocabulary())) {
+    if (!(first.source_vocabulary() == translator->source_vocabulary()) ||
+        !(first.target_vocabulary() == translator->target_vocabulary())) {
       return absl::InvalidArgumentError(absl::StrCat(
           "error: ", trained.back().path(),
           ": must have the same vocabularies as ", trained.front().path()));

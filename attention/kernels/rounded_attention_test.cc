@@ -16,6 +16,7 @@
 #include "attention/kernels/weighted_values.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
+#include "autodiff/full_precision_scope.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/reductions.h"

@@ -7,6 +7,7 @@
 #include "attention/kernels/attention_blocks.h"
 #include "attention/kernels/block_statistics.h"
 #include "attention/kernels/finite_values.h"
+#include "attention/kernels/running_softmax.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/matrix.h"
 #include "autodiff/kernels/reduce.h"
@@ -17,16 +18,6 @@
 namespace regard {
 
 namespace {
-
-// The running softmax of each row: weights are exp(score - max) / sum. If a row
-// has not seen a key yet, max is -inf and sum is 0.
-template <typename T>
-struct RowSums {
-  T* max;
-  T* sum;
-
-  RowSums From(int64_t row) const { return {max + row, sum + row}; }
-};
 
 // Storage for the rows of a part of a block. Empty without a selection.
 template <typename T>
@@ -68,60 +59,6 @@ struct PartScratch {
 };
 
 template <typename T>
-void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
-  T* __restrict row = x.data + i * x.stride;
-  for (int64_t j = 0; j < x.cols; ++j) row[j] *= factor;
-}
-
-// Adds a block of scores to the running softmax. Subtracts the new maximum from
-// the scores, writes their exponentials to `weights`, and rescales the sums of
-// earlier blocks, unless this block is the `first`. A row with a sink starts
-// with the sink's logit as maximum, and therefore with the sum 1.
-//
-// `weights` may be `scores`. `decay` and `sums` are scratch, one number per
-// row, and `sums` receives the sums of the weights. `statistics` may be null.
-// If not, Measure() reads rows while they are in the first-level cache.
-template <typename T>
-void Accumulate(const QueryBlock& block, bool first, bool sink, int64_t count,
-                T* scores, T* weights, RowSums<T> rows, T* decay, T* sums,
-                BlockStatistics<T>* statistics,
-                const MutableMatrix<T>& context) {
-  constexpr int64_t kRowsAtOnce = 16;
-  for (int64_t i = 0; i < block.count; ++i) {
-    T* const row = scores + i * count;
-    const T old = rows.max[i];
-    const T max = std::max(old, MaxRow(row, count));
-    const bool empty = max == kMinusInfinity<T>;
-    decay[i] = empty ? T(0) : old - max;
-    if (empty) continue;
-    rows.max[i] = max;
-    for (int64_t k = 0; k < count; ++k) row[k] -= max;
-  }
-  for (int64_t begin = 0; begin < block.count; begin += kRowsAtOnce) {
-    const int64_t end = std::min(begin + kRowsAtOnce, block.count);
-    const int64_t size = (end - begin) * count;
-    Exp(scores + begin * count, weights + begin * count, size);
-    for (int64_t i = begin; i < end; ++i) {
-      sums[i] = SumRow(weights + i * count, count);
-    }
-    if (statistics == nullptr) continue;
-    statistics->Measure(begin, end, sink, count, scores, weights);
-  }
-  if (!first || sink) Exp(decay, decay, block.count);
-  if (first) {
-    for (int64_t i = 0; i < block.count; ++i) {
-      rows.sum[i] = sink ? sums[i] + decay[i] : sums[i];
-    }
-    return;
-  }
-  for (int64_t i = 0; i < block.count; ++i) {
-    rows.sum[i] = rows.sum[i] * decay[i] + sums[i];
-    ScaleRow(context, i, decay[i]);
-  }
-}
-
-// The scratch memory of a thread.
-template <typename T>
 struct AttendScratch {
   AttendScratch(const AttentionProblem<T>& p, const RowStatistics& wanted,
                 ScratchScope<T>& scratch)
@@ -155,9 +92,9 @@ void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                 const MutableMatrix<T>& context) {
   ScoreBlock(p, block, queries, s.keys(block, first_key, count), first_key,
              s.scores);
-  Accumulate(block, first, p.sink.has_value(), count, s.scores, s.weights, rows,
-             s.decay, s.sums, s.statistics.wanted() ? &s.statistics : nullptr,
-             context);
+  AccumulateSoftmax(block, first, p.sink.has_value(), count, s.scores,
+                    s.weights, rows, s.decay, s.sums,
+                    s.statistics.wanted() ? &s.statistics : nullptr, context);
   if (s.statistics.wanted()) {
     s.statistics.Add(p, block, first_key, count,
                      {s.scores, s.weights, s.sums, rows.max, s.decay});
@@ -257,23 +194,6 @@ void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
   });
 }
 
-// Replaces a block of scores with their weights.
-template <typename T>
-void Normalize(const QueryBlock& block, int64_t count, RowSums<T> rows,
-               T* scores) {
-  for (int64_t i = 0; i < block.count; ++i) {
-    if (rows.sum[i] == T(0)) continue;  // all -inf
-    const T max = rows.max[i];
-    for (int64_t k = 0; k < count; ++k) scores[i * count + k] -= max;
-  }
-  Exp(scores, scores, block.count * count);
-  for (int64_t i = 0; i < block.count; ++i) {
-    if (rows.sum[i] == T(0)) continue;
-    const T scale = T(1) / rows.sum[i];
-    for (int64_t k = 0; k < count; ++k) scores[i * count + k] *= scale;
-  }
-}
-
 template <typename T>
 struct BackwardScratch {
   T* weights;     // [queries, keys] of the block
@@ -305,7 +225,7 @@ void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                   const MutableMatrix<T>& d_queries) {
   ScoreBlock(p, block, queries, keys(block, first_key, count), first_key,
              s.weights);
-  Normalize(block, count, rows, s.weights);
+  NormalizeScores(block, count, rows, s.weights);
   const bool drops = p.dropout.drops();
   if (drops) FillKeep(p, block, first_key, count, s.keep);
   if (d.values != nullptr) {

@@ -21,8 +21,8 @@ namespace regard {
 
 namespace {
 
-// What the elements of a result are before the product, and what the elements
-// between its rows remain.
+// The value of all elements of a result before the product. Elements between
+// rows must keep this value.
 constexpr float kUntouched = -77;
 
 enum Addend : int64_t { kNone, kResult, kMatrix, kRepeatedRow };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/full_precision_scope.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"

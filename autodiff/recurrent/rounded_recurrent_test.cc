@@ -104,11 +104,11 @@ void Multiply(const ConstMatrix<float>& a, const ConstMatrix<float>& b,
   Gemm<float>(a, b, {c, a.rows, b.cols}, mode, 1, ProductPrecision::kBfloat16);
 }
 
-// What a cell computes, time-major.
+// The values that a cell computes, time-major.
 struct Expected {
   Numbers states;  // h before each step
-  Numbers gates;   // of each step
-  Numbers resets;  // r * h of each step of a GRU
+  Numbers gates;   // in each step
+  Numbers resets;  // r * h in each step of a GRU
   Numbers outputs;
 };
 
@@ -233,7 +233,8 @@ TEST(RoundedRecurrentTest, HasTheBitsOfPlainProducts) {
   }
 }
 
-// Of one step, the gradient of the state before it can be computed by hand.
+// With a single step, the gradient of the initial state can be computed by
+// hand.
 TEST(RoundedRecurrentTest, TheGradientOfTheStateHasTheBitsOfPlainProducts) {
   for (const CellKind kind : kCells) {
     SCOPED_TRACE(static_cast<int>(kind));

@@ -4,7 +4,6 @@
 #include <any>
 #include <cctype>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,14 +11,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "experiments/tasks/config_precision.h"
 #include "experiments/tasks/folder_config.h"
 #include "experiments/tasks/former_runs.h"
+#include "experiments/tasks/loss_metric.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "nn/matched_precision.h"
 #include "optimization/interventions/site_requests.h"
 #include "optimization/optimizer_registry.h"
-#include "optimization/product_census.h"
 #include "optimization/schedule.h"
 #include "options/name_suggestion.h"
 #include "options/option_registry.h"
@@ -337,48 +336,10 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
 
 namespace {
 
-constexpr char kLoss[] = "dev/loss";
-
-// Replaces "dev/loss" by the metric of the task that is its loss, such as the
-// mean squared error of a regression.
-void NameLoss(const Plugins& plugins, Experiment& config,
-              ConfigProblems& problems) {
-  const TaskInfo* const task = plugins.tasks.Find(config.model());
-  if (task == nullptr) return;
-  std::string loss;
-  for (const MetricInfo& metric : task->metrics) {
-    const std::string name = absl::StrCat("dev/", metric.name);
-    if (name == kLoss) return;
-    if (loss.empty() && metric.better == Better::kLower) loss = name;
-  }
-  if (loss.empty()) return;
-  const auto rename = [&](auto* options, absl::string_view path) {
-    if (options->metric() != kLoss) return;
-    options->set_metric(loss);
-    problems.Note(path,
-                  absl::StrCat("was changed to ", loss,
-                               ", because this task does not measure ", kLoss));
-  };
-  if (config.training().has_early_stopping()) {
-    rename(config.mutable_training()->mutable_early_stopping(),
-           "training.early_stopping.metric");
-  }
-  if (config.training().initial_weights().has_metric()) {
-    rename(config.mutable_training()->mutable_initial_weights(),
-           "training.initial_weights.metric");
-  }
-  if (config.optimizer().schedule().has_reduce_on_plateau()) {
-    rename(config.mutable_optimizer()
-               ->mutable_schedule()
-               ->mutable_reduce_on_plateau(),
-           "optimizer.schedule.reduce_on_plateau.metric");
-  }
-}
-
 // Validates the config that was read, and writes the resolved config.
 absl::Status ValidateAndResolve(const Plugins& plugins, LoadedConfig& loaded) {
   ConfigProblems problems;
-  NameLoss(plugins, loaded.config, problems);
+  ReplaceLossMetric(plugins, loaded.config, problems);
   ValidateExperiment(loaded.config, plugins, problems);
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   loaded.notes.assign(problems.notes().begin(), problems.notes().end());
@@ -444,45 +405,9 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
   std::unique_ptr<Task> task =
       plugins.tasks.Create(config.model(), std::move(data),
                            TaskContext{config, plugins.scorers, finalize});
-  SetPrecision(config, *task);
+  SetPrecision(config, task->model());
   return task;
 }
-
-void SetPrecision(const Experiment& config, Task& task) {
-  if (config.precision() != BFLOAT16_PRODUCTS) return;
-  task.model().parameters().set_precision(
-      std::make_shared<MatchedPrecision>(std::vector<std::string>(
-          config.keep_float32().begin(), config.keep_float32().end())));
-}
-
-namespace {
-
-// Adds an error for each pattern of `keep_float32` that matches no scope with
-// products.
-void ValidateFullPrecision(Task& task, const Experiment& config,
-                           ConfigProblems& problems) {
-  Model<float>& model = task.model();
-  if (config.precision() != BFLOAT16_PRODUCTS ||
-      config.keep_float32_size() == 0 || !model.parameters().finalized()) {
-    return;
-  }
-  std::vector<std::string> scopes;
-  for (const OperationProducts& products : ProductsOf(model, config.seed())) {
-    scopes.push_back(products.scope);
-  }
-  for (int i = 0; i < config.keep_float32_size(); ++i) {
-    const std::string& pattern = config.keep_float32(i);
-    const auto matches = [&](const std::string& scope) {
-      return MatchesScopeName(pattern, scope);
-    };
-    if (std::any_of(scopes.begin(), scopes.end(), matches)) continue;
-    problems.Add(absl::StrCat("keep_float32[", i, "]"),
-                 absl::StrCat("no scope with products matches '", pattern, "'",
-                              SuggestName(pattern, scopes)));
-  }
-}
-
-}  // namespace
 
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems) {
@@ -497,7 +422,7 @@ void ValidateTask(Task& task, const Experiment& config,
                               "of a batch, got ",
                               config.num_shards()));
   }
-  ValidateFullPrecision(task, config, problems);
+  ValidateFullPrecision(task.model(), config, problems);
   const Model<float>& model = task.model();
   if (config.training().group_by_length() && model.num_examples() > 0 &&
       model.Lengths(0) == SequenceLengths()) {

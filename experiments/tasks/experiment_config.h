@@ -59,10 +59,6 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadRunFile& read_run_file = nullptr, bool finalize = true);
 
-// Sets the precision in which the model computes products to that of the
-// config. BuildTask() does this.
-void SetPrecision(const Experiment& config, Task& task);
-
 // Adds problems that can only be found after the data were read. Examples are a
 // model that does not fit into memory, fields that contradict the data, and a
 // batch of several shards although the loss couples its examples. A task with a

@@ -372,7 +372,7 @@ training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
 precision: BFLOAT16_PRODUCTS
 )";
 
-// Rounds the products of one layer of the decoder and not those of the other.
+// Rounds the products of only one of two layers of the decoder.
 inline constexpr char kRoundedTransformer[] = R"(
 num_shards: 8
 data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
