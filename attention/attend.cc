@@ -61,24 +61,24 @@ Var<T> AttentionLayer<T>::Prepare(Forward<T>& forward,
 }
 
 template <typename T>
-int64_t AttentionLayer<T>::LongestDistance() const {
-  int64_t longest = parts_.scorer->LongestDistance();
+int64_t AttentionLayer<T>::MaxDistance() const {
+  int64_t longest = parts_.scorer->MaxDistance();
   // The limit has no effect if the window masks all keys beyond it.
   if (window_ > 0 && window_ - 1 <= longest) longest = kUnlimited;
   if (parts_.position_encoding == nullptr) return longest;
-  return std::min(longest, parts_.position_encoding->LongestDistance());
+  return std::min(longest, parts_.position_encoding->MaxDistance());
 }
 
 template <typename T>
 bool AttentionLayer<T>::ReadsHeadsSideBySide() const {
-  return MayBeBlocked() && parts_.selection == nullptr &&
+  return SupportsBlockedKernel() && parts_.selection == nullptr &&
          parts_.scorer->PlainFactor().has_value() &&
          (parts_.position_encoding == nullptr ||
-          parts_.position_encoding->IsBiasAlone());
+          parts_.position_encoding->IsOnlyBias());
 }
 
 template <typename T>
-bool AttentionLayer<T>::IsWatched(Forward<T>& forward) const {
+bool AttentionLayer<T>::IsHooked(Forward<T>& forward) const {
   if (forward.hook() == nullptr) return false;
   const NameScope<T> scope(forward.tape(), "attention");
   const auto is_watched = [&](const char* name) {
@@ -100,17 +100,17 @@ Var<T> AttentionLayer<T>::ContextSideBySide(Forward<T>& forward,
       Bias(forward, in, in.queries.dim(1), in.keys.dim(1));
   form.distance_bias = bias.distance;
   form.difference_bias = bias.difference;
-  const RowStatistics rows =
-      forward.NewRows("weights", {in.queries.dim(0), heads, in.queries.dim(1)});
+  const AttentionStatistics rows = forward.NewRowStatistics(
+      "weights", {in.queries.dim(0), heads, in.queries.dim(1)});
   const Var<T> context =
-      ScaledDotAttention(form, values, Narrowed(in.mask), in.positions,
+      ScaledDotAttention(form, values, NarrowWindow(in.mask), in.positions,
                          dropout_, heads, SinkLogits(forward), rows);
-  forward.GiveRows("weights", rows);
+  forward.PassRowStatistics("weights", rows);
   return context;
 }
 
 template <typename T>
-Mask AttentionLayer<T>::Narrowed(Mask mask) const {
+Mask AttentionLayer<T>::NarrowWindow(Mask mask) const {
   if (window_ > 0 && (mask.window == 0 || window_ < mask.window)) {
     mask.window = window_;
   }
@@ -149,7 +149,7 @@ LayerBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
 }
 
 template <typename T>
-bool AttentionLayer<T>::MayBeBlocked() const {
+bool AttentionLayer<T>::SupportsBlockedKernel() const {
   return parts_.normalizer->IsSoftmax() && !parts_.uses_history &&
          parts_.map_before == nullptr && parts_.map_after == nullptr;
 }
@@ -163,8 +163,8 @@ bool AttentionLayer<T>::WeightsAreChanged(Forward<T>& forward) const {
 template <typename T>
 std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
     Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
-    const LayerBias<T>& bias, const RowStatistics& rows) const {
-  if (!MayBeBlocked()) return std::nullopt;
+    const LayerBias<T>& bias, const AttentionStatistics& rows) const {
+  if (!SupportsBlockedKernel()) return std::nullopt;
   std::optional<InnerForm<T>> form = parts_.scorer->Inner(forward, in);
   if (!form.has_value()) return std::nullopt;
   DistanceBias<T>& sum = form->distance_bias;
@@ -198,7 +198,7 @@ Var<T> AttentionLayer<T>::Scores(Forward<T>& forward, ScoreInputs<T> inputs,
     scores = parts_.map_before->Map(forward, scores, inputs);
   }
   if (bias.difference.has_value()) {
-    scores = PlusDifferences(scores, bias.difference);
+    scores = AddDifferenceBias(scores, bias.difference);
   }
   if (parts_.selection != nullptr) {
     scores =
@@ -228,7 +228,7 @@ template <typename T>
 Var<T> AttentionLayer<T>::Normalize(Forward<T>& forward, Var<T> scores,
                                     const ScoreInputs<T>& inputs,
                                     const LayerBias<T>& bias) const {
-  scores = PlusBias(scores, bias.difference);
+  scores = AddBias(scores, bias.difference);
   const Var<T> weights =
       Weights(forward, scores, inputs.mask, inputs.positions, bias.distance);
   if (parts_.map_after == nullptr) return weights;
@@ -236,17 +236,16 @@ Var<T> AttentionLayer<T>::Normalize(Forward<T>& forward, Var<T> scores,
 }
 
 template <typename T>
-Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
-                                          const ScoreInputs<T>& in,
-                                          Var<T> values,
-                                          const LayerBias<T>& bias,
-                                          const RowReader& rows) const {
+AttentionResult<T> AttentionLayer<T>::AttendRows(
+    Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
+    const LayerBias<T>& bias, const RowStatisticsWriter& rows) const {
   // A part does not visit hook points, because the whole call visits them.
   const bool part = in.mask.is_part();
   const auto weights_site = [&](Var<T> weights) {
-    rows.Read(weights, in.mask);
+    rows.Write(weights, in.mask);
     if (part) return weights;
-    return forward.WeightsSite("weights", weights, PlaceOf(in.positions));
+    return forward.WeightsSite("weights", weights,
+                               RowBlockPositionOf(in.positions));
   };
   Var<T> scores = Scores(forward, in);
   if (!part) scores = forward.Site("scores", scores);
@@ -259,7 +258,7 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
       !parts_.sink.has_value() && parts_.map_after == nullptr && !drop &&
       !WeightsAreChanged(forward)) {
     const WeightsAndContext<T> both = MaskedSoftmaxContext(
-        PlusBias(scores, bias.difference), in.mask, values, in.positions);
+        AddBias(scores, bias.difference), in.mask, values, in.positions);
     return {both.context, weights_site(both.weights)};
   }
   const Var<T> weights = weights_site(Normalize(forward, scores, in, bias));
@@ -284,14 +283,14 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   const bool records = forward.tape().recording();
   // A block copies the keys and values that it sees. In a search step, the copy
   // takes more time than all scores.
-  if (!ReadsRuns() && !records &&
+  if (!CanAttendToKeyRuns() && !records &&
       (queries == 1 || in_batch <= in.keys.size() + values.size())) {
     return 0;
   }
   // Blocks of causal queries skip all later keys. This saves no time if the
   // tape records, because the backward pass computes each block again.
-  const bool skips_keys =
-      ReadsRuns() || (in.mask.causal && !records && queries > kSkippingRows);
+  const bool skips_keys = CanAttendToKeyRuns() || (in.mask.causal && !records &&
+                                                   queries > kSkippingRows);
   const int64_t most_rows = skips_keys ? kSkippingRows : kMaxRows;
   if (block_ > 0) return std::min(block_, most_rows);
   if (!skips_keys && queries <= 2 * kMaxRows &&
@@ -304,20 +303,21 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
 }
 
 template <typename T>
-bool AttentionLayer<T>::ReadsRuns() const {
+bool AttentionLayer<T>::CanAttendToKeyRuns() const {
   return parts_.selection != nullptr && !parts_.map_before_mixes_keys &&
          !parts_.map_after_mixes_keys;
 }
 
 template <typename T>
-Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
-                                     const ScoreInputs<T>& part, Var<T> values,
-                                     const LayerBias<T>& bias, int64_t example,
-                                     const RowReader& rows) const {
+Var<T> AttentionLayer<T>::AttendToKeyRuns(
+    Forward<T>& forward, const ScoreInputs<T>& part, Var<T> values,
+    const LayerBias<T>& bias, int64_t example,
+    const RowStatisticsWriter& rows) const {
   constexpr int kKeyAxis = 3;
   Tape<T>& tape = forward.tape();
   const Shape& q = part.queries.shape();
-  const KeyRuns runs = RunsOf(tape.arena(), part.mask, part.positions, q[2]);
+  const KeyRuns runs =
+      FindKeyRuns(tape.arena(), part.mask, part.positions, q[2]);
   const size_t count = runs.keys.size();
   if (count == 0) return tape.Full({1, q[1], q[2], values.dim(3)}, T(0));
   const auto rows_of_run = [&](Var<T> x, const KeyRange& run) {
@@ -361,11 +361,11 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
       !parts_.sink.has_value() && parts_.map_after == nullptr && !drop) {
     const WeightsAndContext<T> both =
         MaskedSoftmaxContext(scores, mask, values_of_runs);
-    rows.ReadRuns(both.weights, runs.keys);
+    rows.WriteKeyRuns(both.weights, runs.keys);
     return both.context;
   }
   const Var<T> weights = Weights(forward, scores, mask, {}, {});
-  if (parts_.map_after == nullptr) rows.ReadRuns(weights, runs.keys);
+  if (parts_.map_after == nullptr) rows.WriteKeyRuns(weights, runs.keys);
   if (!drop && parts_.map_after == nullptr) {
     return WeightedValues(weights, mask, values_of_runs);
   }
@@ -383,18 +383,16 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
     return Dropout(keys_of, dropout_, "weights", mask.first_row, run.begin);
   });
   if (parts_.map_after != nullptr && rows.to.has_value()) {
-    rows.ReadRuns(join({mapped, count}, kKeyAxis), runs.keys);
+    rows.WriteKeyRuns(join({mapped, count}, kKeyAxis), runs.keys);
   }
   return WeightedValues(join(dropped, kKeyAxis), mask, values_of_runs);
 }
 
 template <typename T>
-Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
-                                         const ScoreInputs<T>& in,
-                                         Var<T> values,
-                                         const LayerBias<T>& bias,
-                                         int64_t rows_per_block,
-                                         const RowStatistics& rows) const {
+Var<T> AttentionLayer<T>::AttendInBlocks(
+    Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
+    const LayerBias<T>& bias, int64_t rows_per_block,
+    const AttentionStatistics& rows) const {
   const Shape q = in.queries.shape();
   const int64_t keys = in.keys.dim(2);
   // Only the tape reads `inputs`. `attend` captures `in`, `values` and `bias`
@@ -411,7 +409,8 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
                                            const RowBlock& block) {
     Tape<T>& tape = forward->tape();
     ScoreInputs<T> part = in;
-    part.mask = in.mask.OfExample(block.example, q[0], q[2], keys, block.first);
+    part.mask =
+        in.mask.ForExample(block.example, q[0], q[2], keys, block.first);
     part.positions.first_query += block.first * in.positions.query_step;
     const auto rows_of = [&](Var<T> x) {
       return RowsOfExample(x, block.example, block.first, block.count);
@@ -422,12 +421,13 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
     if (bias.difference.has_value()) {
       biases.difference.queries = rows_of(bias.difference.queries);
     }
-    const ExampleScope<T> example(tape, block.example);
-    const RowReader reader = {
-        tape.in_backward() ? RowStatistics() : rows,
-        PlaceOf(part.positions, block.example, block.first)};
-    if (ReadsRuns()) {
-      return AttendRuns(*forward, part, values, biases, block.example, reader);
+    const ExampleRandomScope<T> example(tape, block.example);
+    const RowStatisticsWriter reader = {
+        tape.in_backward() ? AttentionStatistics() : rows,
+        RowBlockPositionOf(part.positions, block.example, block.first)};
+    if (CanAttendToKeyRuns()) {
+      return AttendToKeyRuns(*forward, part, values, biases, block.example,
+                             reader);
     }
     const VisibleKeys range =
         MaskReader(part.mask, part.positions, 1, block.count, keys).Range(0);
@@ -452,11 +452,11 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
 }
 
 template <typename T>
-Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
-                                      const AttendInputs<T>& inputs) const {
+AttentionResult<T> AttentionLayer<T>::Attend(
+    Forward<T>& forward, const AttendInputs<T>& inputs) const {
   const NameScope<T> scope(forward.tape(), "attention");
   ScoreInputs<T> in = inputs.score;
-  in.mask = Narrowed(in.mask);
+  in.mask = NarrowWindow(in.mask);
   if (parts_.position_encoding != nullptr) {
     in.queries = parts_.position_encoding->Encode(
         forward, in.queries, in.positions.first_query, in.positions.query_step);
@@ -471,7 +471,8 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   }
   std::optional<Var<T>> context;
   if (inputs.context_only && !WeightsAreChanged(forward)) {
-    const RowStatistics rows = forward.NewRows("weights", in.queries.shape());
+    const AttentionStatistics rows =
+        forward.NewRowStatistics("weights", in.queries.shape());
     context = BlockedContext(forward, in, values, bias, rows);
     if (!context.has_value()) {
       const int64_t block = RowsPerBlock(forward, in, values);
@@ -479,7 +480,7 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
         context = AttendInBlocks(forward, in, values, bias, block, rows);
       }
     }
-    if (context.has_value()) forward.GiveRows("weights", rows);
+    if (context.has_value()) forward.PassRowStatistics("weights", rows);
   }
   if (context.has_value()) {
     const auto scores = [&] { return Scores(forward, in); };
@@ -488,7 +489,7 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
                      [&] { return Normalize(forward, scores(), in, bias); });
     return {forward.Site("context", *context), Var<T>()};
   }
-  Attended<T> attended = AttendRows(forward, in, values, bias);
+  AttentionResult<T> attended = AttendRows(forward, in, values, bias);
   attended.context = forward.Site("context", attended.context);
   if (inputs.context_only) attended.weights = {};
   return attended;

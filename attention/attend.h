@@ -56,7 +56,7 @@ struct AttendInputs {
 };
 
 template <typename T>
-struct Attended {
+struct AttentionResult {
   Var<T> context;  // [batch, heads, queries, value width]
   // [batch, heads, queries, keys], before dropout. Empty if context_only.
   Var<T> weights;
@@ -81,13 +81,14 @@ class AttentionLayer {
   Var<T> Prepare(Forward<T>& forward, PrepareInputs<T> inputs) const;
 
   // `forward` and the spans of the mask must live until the tape's step ends.
-  Attended<T> Attend(Forward<T>& forward, const AttendInputs<T>& inputs) const;
+  AttentionResult<T> Attend(Forward<T>& forward,
+                            const AttendInputs<T>& inputs) const;
 
   // Whether ContextSideBySide() can replace Prepare() and Attend().
   bool ReadsHeadsSideBySide() const;
   // Whether a hook reads or changes more than row statistics at a hook point of
   // this layer.
-  bool IsWatched(Forward<T>& forward) const;
+  bool IsHooked(Forward<T>& forward) const;
   // Returns the context of Attend(), computed by a kernel that reads the heads
   // side by side, as projections write them. queries [batch, queries, heads *
   // width], keys and values [batch, keys, key heads * width] -> [batch,
@@ -98,7 +99,7 @@ class AttentionLayer {
 
   // The largest accepted |query position - key position|, or kUnlimited. If the
   // window masks all keys beyond the score's limit, this limit is ignored.
-  int64_t LongestDistance() const;
+  int64_t MaxDistance() const;
 
   // Whether the score reads ScoreInputs::previous_weights and
   // cumulative_weights. If these inputs are empty, they count as zero, as for
@@ -107,7 +108,7 @@ class AttentionLayer {
 
  private:
   // The mask with the narrower of its window and the config's window.
-  Mask Narrowed(Mask mask) const;
+  Mask NarrowWindow(Mask mask) const;
   // Biases for `queries` queries and `keys` keys, from x and the state of
   // `inputs`.
   LayerBias<T> Bias(Forward<T>& forward, const ScoreInputs<T>& inputs,
@@ -125,7 +126,7 @@ class AttentionLayer {
   // [heads]; empty without a sink.
   Var<T> SinkLogits(Forward<T>& forward) const;
   // Whether normalizer, maps and score allow the blocked kernel.
-  bool MayBeBlocked() const;
+  bool SupportsBlockedKernel() const;
   // Whether a hook replaces scores or weights, or needs their gradients.
   bool WeightsAreChanged(Forward<T>& forward) const;
   // The context from the blocked kernel. `nullopt` if the layer cannot use the
@@ -133,25 +134,27 @@ class AttentionLayer {
   std::optional<Var<T>> BlockedContext(Forward<T>& forward,
                                        const ScoreInputs<T>& inputs,
                                        Var<T> values, const LayerBias<T>& bias,
-                                       const RowStatistics& rows) const;
+                                       const AttentionStatistics& rows) const;
   // Computes the context and the weights of a whole call or of a part, from
   // encoded queries and keys. For a part, also writes statistics to `rows`.
-  Attended<T> AttendRows(Forward<T>& forward, const ScoreInputs<T>& inputs,
-                         Var<T> values, const LayerBias<T>& bias,
-                         const RowReader& rows = {}) const;
+  AttentionResult<T> AttendRows(Forward<T>& forward,
+                                const ScoreInputs<T>& inputs, Var<T> values,
+                                const LayerBias<T>& bias,
+                                const RowStatisticsWriter& rows = {}) const;
   // The context of AttendRows(), computed in blocks of `block` queries.
   Var<T> AttendInBlocks(Forward<T>& forward, const ScoreInputs<T>& inputs,
                         Var<T> values, const LayerBias<T>& bias, int64_t block,
-                        const RowStatistics& rows) const;
+                        const AttentionStatistics& rows) const;
   // Computes the context of a part with a selection, from the runs of keys that
   // some query of the part has selected. A part is one example and some of its
   // queries, with all keys and values of the call.
-  Var<T> AttendRuns(Forward<T>& forward, const ScoreInputs<T>& part,
-                    Var<T> values, const LayerBias<T>& bias, int64_t example,
-                    const RowReader& rows) const;
-  // Whether AttendRuns() can be used. False if a score map needs all keys of a
-  // row.
-  bool ReadsRuns() const;
+  Var<T> AttendToKeyRuns(Forward<T>& forward, const ScoreInputs<T>& part,
+                         Var<T> values, const LayerBias<T>& bias,
+                         int64_t example,
+                         const RowStatisticsWriter& rows) const;
+  // Whether AttendToKeyRuns() can be used. False if a score map needs all keys
+  // of a row.
+  bool CanAttendToKeyRuns() const;
   // The number of queries per block, or 0 to compute all queries at once.
   int64_t RowsPerBlock(Forward<T>& forward, const ScoreInputs<T>& inputs,
                        Var<T> values) const;

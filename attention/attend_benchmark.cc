@@ -76,7 +76,8 @@ class RowSums : public Hook<float> {
     return {
         .rows = {.entropy = true, .top = true, .first = true, .windows = {64}}};
   }
-  void OnRows(const std::string&, const RowStatistics& rows) override {
+  void OnRowStatistics(const std::string&,
+                       const AttentionStatistics& rows) override {
     benchmark::DoNotOptimize(rows.entropy[rows.size() - 1]);
   }
 };

@@ -183,9 +183,7 @@ TEST(AttendBlocksTest, AStepOfASearchCopiesNoKeys) {
 TEST(AttendBlocksTest, AWindowLiftsTheLimitOfTheScore) {
   constexpr char kScore[] = "relative_dot { max_position: 4 } ";
   const auto limit = [&](const char* window) {
-    return SelfAttention(absl::StrCat(kScore, window))
-        .layer()
-        .LongestDistance();
+    return SelfAttention(absl::StrCat(kScore, window)).layer().MaxDistance();
   };
   EXPECT_EQ(limit(""), 3);
   EXPECT_EQ(limit("window: 5"), 3);
@@ -212,7 +210,7 @@ TEST(AttendBlocksTest, ReadingSitesChangesNothing) {
   SelfAttention attention("additive {} block: 3");
   const std::vector<float> expected = attention.Step(8);
   attention.Begin(8);
-  HeldSites<float> hook("*");
+  CapturingHook<float> hook("*");
   attention.forward().set_hook(&hook);
   const Var<float> context = attention.Attend();
   EXPECT_THAT(hook.names(),
@@ -227,7 +225,7 @@ TEST(AttendBlocksTest, ReadingSitesChangesNothing) {
 TEST(AttendBlocksTest, GradientsOfWeightsTakeTheWholePath) {
   SelfAttention attention("additive {} block: 3");
   attention.Begin(8);
-  HeldSites<float> hook("*weights", /*gradients=*/true);
+  CapturingHook<float> hook("*weights", /*gradients=*/true);
   attention.forward().set_hook(&hook);
   attention.tape().Backward(Sum(attention.Attend()));
   EXPECT_NE(hook["*weights"].grad_data(), nullptr);

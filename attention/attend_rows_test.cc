@@ -85,12 +85,12 @@ class SelfAttention {
   }
 
   // The statistics of the first example, computed from the weights of a pass.
-  SiteRows FromWeights(int64_t time) {
+  SiteRowStatistics FromWeights(int64_t time) {
     SiteRecorder<float> weights({"*/weights"});
     Step(time, &weights);
     const auto* const seen = weights.Find("attention/weights");
     EXPECT_NE(seen, nullptr);
-    RowRecorder<float> rows(kWindow);
+    RowStatisticsRecorder<float> rows(kWindow);
     forward_->set_hook(&rows);
     forward_->BeginStep();
     const NameScope<float> scope(tape_, "attention");
@@ -152,14 +152,14 @@ TEST_P(AttendRowsTest, AreThoseOfTheWeightsAndChangeNoBit) {
   for (const int64_t time : {1, 20, 150}) {
     SelfAttention attention(GetParam());
     const std::vector<float> plain = attention.Step(time, nullptr);
-    RowRecorder<float> rows(kWindow);
+    RowStatisticsRecorder<float> rows(kWindow);
     EXPECT_THAT(attention.Step(time, &rows), ElementsAreArray(plain));
     ASSERT_EQ(rows.seen().size(), 1u);
-    const SiteRows& got = rows.seen()[0];
+    const SiteRowStatistics& got = rows.seen()[0];
     EXPECT_EQ(got.site, "attention/weights");
     EXPECT_EQ(got.heads, kHeads);
     EXPECT_EQ(got.queries, time);
-    const SiteRows want = attention.FromWeights(time);
+    const SiteRowStatistics want = attention.FromWeights(time);
     ExpectNear(got.sum, want.sum, "sum");
     ExpectNear(got.entropy, want.entropy, "entropy");
     ExpectNear(got.top, want.top, "top");
@@ -172,7 +172,7 @@ TEST_P(AttendRowsTest, AreThoseOfTheWeightsAndChangeNoBit) {
 TEST_P(AttendRowsTest, AreGivenOnceWhereAPassIsRecomputed) {
   SelfAttention attention(GetParam());
   const std::vector<float> plain = attention.Step(30, nullptr, true);
-  RowRecorder<float> rows(kWindow);
+  RowStatisticsRecorder<float> rows(kWindow);
   EXPECT_THAT(attention.Step(30, &rows, true), ElementsAreArray(plain));
   ASSERT_EQ(rows.seen().size(), 1u);
   EXPECT_EQ(rows.seen()[0].queries, 30);
@@ -186,7 +186,7 @@ TEST(MemoryOfRowsTest, IsLinearInTheLength) {
     size_t bytes[2];
     for (const bool reads : {false, true}) {
       SelfAttention attention(config);
-      RowRecorder<float> rows(kWindow);
+      RowStatisticsRecorder<float> rows(kWindow);
       // In the first step, the tape allocates the required memory.
       for (int i = 0; i < 2; ++i) {
         attention.Step(kTime, reads ? &rows : nullptr);
@@ -203,9 +203,9 @@ TEST(MemoryOfRowsTest, IsLinearInTheLength) {
 
 // A hook that halves the weights. The statistics must describe the halved
 // weights.
-class Halves : public HeldSites<float> {
+class Halves : public CapturingHook<float> {
  public:
-  Halves() : HeldSites<float>("none") {}
+  Halves() : CapturingHook<float>("none") {}
 
   HookRequest Request(const std::string& site) override {
     if (site != "attention/weights") return {};
@@ -215,7 +215,8 @@ class Halves : public HeldSites<float> {
                      Var<float> weights) override {
     return weights * 0.5F;
   }
-  void OnRows(const std::string&, const RowStatistics& rows) override {
+  void OnRowStatistics(const std::string&,
+                       const AttentionStatistics& rows) override {
     sum = rows.sum[0];
   }
 

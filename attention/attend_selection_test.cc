@@ -134,7 +134,7 @@ TEST(AttendSelectionTest, HooksSeeOnlyWeightsOfSelectedKeys) {
                             "selection { moba { block_size: 2 top_k: 2 } }");
     attention.Begin(12);
     const Var<float> plain = attention.Attend();
-    HeldSites<float> hook("*");
+    CapturingHook<float> hook("*");
     attention.forward().set_hook(&hook);
     const Var<float> context = attention.Attend();
     EXPECT_THAT(context.span(), ElementsAreArray(plain.span()));

@@ -138,7 +138,8 @@ class AttendTest : public ::testing::Test {
 
 TEST_F(AttendTest, TheContextIsTheWeightedMeanOfTheValues) {
   const auto attender = Make("dot {}");
-  const Attended<float> attended = attender->Attend(*forward_, ThreeKeys());
+  const AttentionResult<float> attended =
+      attender->Attend(*forward_, ThreeKeys());
   EXPECT_THAT(attended.weights.span(), Each(FloatEq(1.f / 3)));
   EXPECT_THAT(attended.context.span(), ElementsAre(FloatEq(3)));
 }
@@ -156,7 +157,7 @@ TEST_F(AttendTest, HidesKeysByLength) {
   }
   const std::vector<int32_t> lengths = {2, 6};
   inputs.score.mask.key_lengths = lengths;
-  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  const AttentionResult<float> attended = attender->Attend(*forward_, inputs);
   EXPECT_THAT(attended.context.span(),
               ElementsAre(FloatEq(2), FloatEq(3), FloatEq(4), FloatEq(5),
                           FloatEq(10), FloatEq(11), FloatEq(12), FloatEq(13)));
@@ -170,7 +171,7 @@ TEST_F(AttendTest, NothingToSeeGivesNothingInBothDirections) {
     tape_.set_training(training);
     AttendInputs<float> inputs = ThreeKeys();
     inputs.score.mask.key_lengths = lengths;
-    const Attended<float> attended = attender->Attend(*forward_, inputs);
+    const AttentionResult<float> attended = attender->Attend(*forward_, inputs);
     EXPECT_THAT(attended.weights.span(), Each(0));
     EXPECT_THAT(attended.context.span(), Each(0));
     tape_.Backward(Sum(attended.context));
@@ -182,10 +183,11 @@ TEST_F(AttendTest, NothingToSeeGivesNothingInBothDirections) {
 
 TEST_F(AttendTest, AHeadFactorScalesTheContextAndNotTheWeights) {
   const auto attender = Make("dot {}");
-  HeldSites<float> hook("*");
+  CapturingHook<float> hook("*");
   hook.set_head_factors(tape_.Input({1}, {0.5}));
   forward_->set_hook(&hook);
-  const Attended<float> attended = attender->Attend(*forward_, ThreeKeys());
+  const AttentionResult<float> attended =
+      attender->Attend(*forward_, ThreeKeys());
   EXPECT_THAT(attended.weights.span(), Each(FloatEq(1.f / 3)));
   EXPECT_THAT(attended.context.span(), ElementsAre(FloatEq(1.5)));
 }
@@ -200,7 +202,7 @@ TEST_F(AttendTest, DropoutDropsWeightsInTrainingAndReportsThemWhole) {
   const float kept = attender->Attend(*forward_, inputs).context.item();
   EXPECT_NEAR(kept, 1, 1e-5);
   tape_.set_training(true);
-  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  const AttentionResult<float> attended = attender->Attend(*forward_, inputs);
   EXPECT_THAT(attended.weights.span(), Each(FloatEq(1.f / kKeys)));
   // The context is twice the fraction of kept weights. Its mean is 1, and its
   // standard deviation is 1 / sqrt(1000).
@@ -234,7 +236,7 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   scorers.Add<TwoFaced>("two");
   AttentionRegistry with_history;
   with_history.Add<TwoFacedWithHistory>("two");
-  HeldSites<float> reads("*");
+  CapturingHook<float> reads("*");
   // These options, and hooks that only read, must not prevent the blocked
   // kernel.
   for (const std::string rest :
@@ -253,7 +255,7 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   EXPECT_FLOAT_EQ(
       context(scorers, "normalizer { sparsemax {} }", nullptr, true), kRows);
   for (const char* site : {"attention/scores", "attention/weights"}) {
-    HeldSites<float> of_gradients(site, /*gradients=*/true);
+    CapturingHook<float> of_gradients(site, /*gradients=*/true);
     EXPECT_FLOAT_EQ(context(scorers, "", &of_gradients, true), kRows) << site;
   }
 }
@@ -264,7 +266,7 @@ TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {
   inputs.score.queries = tape_.Input({1, 1, 1, 2}, {1, 0});
   inputs.score.positions.first_query = 1;
   for (const bool gradients : {false, true}) {
-    HeldSites<float> hook("*", gradients);
+    CapturingHook<float> hook("*", gradients);
     forward_->set_hook(&hook);
     attender->Attend(*forward_, inputs);
     EXPECT_THAT(hook.names(),
@@ -282,9 +284,9 @@ TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {
 TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
   const auto attender = Make("dot {}");
   const AttendInputs<float> inputs = ThreeKeys();
-  HeldSites<float> hook("*weights", /*gradients=*/true);
+  CapturingHook<float> hook("*weights", /*gradients=*/true);
   forward_->set_hook(&hook);
-  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  const AttentionResult<float> attended = attender->Attend(*forward_, inputs);
   tape_.Backward(Sum(attended.context));
   ASSERT_NE(attended.weights.grad_data(), nullptr);
   EXPECT_THAT(std::vector<float>(attended.weights.grad_data(),
@@ -298,9 +300,9 @@ TEST_F(AttendTest, WeightsHaveGradientsWithoutAnyInTheScores) {
   const auto attender = Make("average {}");
   AttendInputs<float> inputs = ThreeKeys();
   inputs.values = tape_.Constant({1, 1, 3, 1}, {1, 2, 6});
-  HeldSites<float> hook("*weights", /*gradients=*/true);
+  CapturingHook<float> hook("*weights", /*gradients=*/true);
   forward_->set_hook(&hook);
-  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  const AttentionResult<float> attended = attender->Attend(*forward_, inputs);
   tape_.Backward(Sum(attended.context));
   EXPECT_THAT(std::vector<float>(attended.weights.grad_data(),
                                  attended.weights.grad_data() + 3),
@@ -311,7 +313,7 @@ TEST_F(AttendTest, AWindowHidesDistantKeys) {
   const auto attender = Make("dot {} window: 2");
   AttendInputs<float> inputs = ThreeKeys();
   inputs.score.positions.first_query = 2;
-  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  const AttentionResult<float> attended = attender->Attend(*forward_, inputs);
   EXPECT_THAT(attended.weights.span(), ElementsAre(0, 0.5, 0.5));
   EXPECT_THAT(attended.context.span(), ElementsAre(4));
 }
@@ -340,7 +342,7 @@ TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
     AttendInputs<float> inputs = ThreeKeys();
     inputs.score.queries = tape_.Input({1, 1, 1, 2}, {0.25, 0.25});
     inputs.score.keys = tape_.Input({1, 1, 3, 2}, {0.5, 0.5, 2, 2, -1, 1});
-    const Attended<float> attended = attender->Attend(*forward_, inputs);
+    const AttentionResult<float> attended = attender->Attend(*forward_, inputs);
     EXPECT_EQ(attended.weights.data()[1], 0) << formula;
     EXPECT_GT(attended.weights.data()[0], 0) << formula;
     tape_.Backward(Sum(attended.context));
@@ -360,9 +362,9 @@ TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
   FaultFinder<float> finder(tape_);
   AttendInputs<float> inputs = ThreeKeys();
   inputs.score.keys = tape_.Input({1, 1, 3, 2}, {0, 0, 9, 9, 0, 0.5});
-  HeldSites<float> hook("*weights", /*gradients=*/true);
+  CapturingHook<float> hook("*weights", /*gradients=*/true);
   forward_->set_hook(&hook);
-  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  const AttentionResult<float> attended = attender->Attend(*forward_, inputs);
   tape_.Backward(Sum(attended.context));
   EXPECT_EQ(finder.fault(), "");
   EXPECT_EQ(attended.weights.data()[1], 0);

@@ -85,8 +85,8 @@ struct Layer {
   }
 
   // Queries begin at position 2, and keys at position 0.
-  Attended<T> Run(Forward<T>& forward, Var<T> queries, Var<T> keys,
-                  Var<T> values, AttendInputs<T> inputs = {}) const {
+  AttentionResult<T> Run(Forward<T>& forward, Var<T> queries, Var<T> keys,
+                         Var<T> values, AttendInputs<T> inputs = {}) const {
     inputs.score.queries = queries;
     inputs.score.keys = attender->Prepare(forward, {.keys = keys});
     inputs.score.positions.first_query = 2;
@@ -139,7 +139,7 @@ TEST(AttentionPathsTest, AReplacedBiasOfDistancesTakesEffect) {
       };
       AttendInputs<double> fused;
       fused.context_only = true;
-      const Attended<double> attended =
+      const AttentionResult<double> attended =
           layer.Run(forward, input(3, 1), input(5, 2), input(5, 3), fused);
       return std::vector<double>(attended.context.span().begin(),
                                  attended.context.span().end());
@@ -309,7 +309,7 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
           AttendInputs<float> inputs;
           inputs.score.mask = mask;
           inputs.context_only = path.context_only;
-          HeldSites<float> hook("attention/weights", /*gradients=*/true);
+          CapturingHook<float> hook("attention/weights", /*gradients=*/true);
           if (path.composed) forward.set_hook(&hook);
           const Var<float> want = layer.Run(forward, q, k, v, inputs).context;
           for (int64_t h = 0; h < kHeads; ++h) {

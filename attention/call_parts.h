@@ -20,18 +20,18 @@ namespace regard {
 // Sets the tape's random state to the state of one example, for the lifetime of
 // the object.
 template <typename T>
-class ExampleScope {
+class ExampleRandomScope {
  public:
-  ExampleScope(Tape<T>& tape, int64_t example)
+  ExampleRandomScope(Tape<T>& tape, int64_t example)
       : tape_(tape), outer_(tape.random()) {
     auto* const number = tape.arena().template New<int64_t>(1);
-    *number = outer_.NumberOf(example);
+    *number = outer_.ExampleNumber(example);
     tape.set_random({outer_.seed, outer_.step, {number, 1}});
   }
-  ~ExampleScope() { tape_.set_random(outer_); }
+  ~ExampleRandomScope() { tape_.set_random(outer_); }
 
-  ExampleScope(const ExampleScope&) = delete;
-  ExampleScope& operator=(const ExampleScope&) = delete;
+  ExampleRandomScope(const ExampleRandomScope&) = delete;
+  ExampleRandomScope& operator=(const ExampleRandomScope&) = delete;
 
  private:
   Tape<T>& tape_;
@@ -40,18 +40,19 @@ class ExampleScope {
 
 // Returns scores plus the bias. Scores of -inf stay -inf.
 template <typename T>
-Var<T> PlusBias(Var<T> scores, const DifferenceBias<T>& bias) {
+Var<T> AddBias(Var<T> scores, const DifferenceBias<T>& bias) {
   if (!bias.has_value()) return scores;
   scores.tape().BeginScores();
-  scores = PlusDifferences(scores, bias);
+  scores = AddDifferenceBias(scores, bias);
   scores.tape().EndScores(scores);
   return scores;
 }
 
-// Returns the RowPlace of the weights of a call or of a part. The queries begin
-// at `positions`.
-inline RowPlace PlaceOf(const Positions& positions, int64_t example = 0,
-                        int64_t first_query = 0) {
+// Returns the RowBlockPosition of the weights of a call or of a part. The
+// queries begin at `positions`.
+inline RowBlockPosition RowBlockPositionOf(const Positions& positions,
+                                           int64_t example = 0,
+                                           int64_t first_query = 0) {
   return {.example = example,
           .first_query = first_query,
           .offset = positions.Offset(0),
@@ -59,26 +60,26 @@ inline RowPlace PlaceOf(const Positions& positions, int64_t example = 0,
 }
 
 // Writes the row statistics of a part. Trivially copyable.
-struct RowReader {
-  // The statistics of the whole call. If `to` has no arrays, Read() and
-  // ReadRuns() are no-ops.
-  RowStatistics to = {};
-  RowPlace place = {};
+struct RowStatisticsWriter {
+  // The statistics of the whole call. If `to` has no arrays, Write() and
+  // WriteKeyRuns() are no-ops.
+  AttentionStatistics to = {};
+  RowBlockPosition place = {};
 
   // Writes the statistics of weights [1, heads, rows, keys]. `part` is the
   // part's mask.
   template <typename T>
-  void Read(Var<T> weights, const Mask& part) const {
+  void Write(Var<T> weights, const Mask& part) const {
     if (!to.has_value()) return;
-    RowPlace of_keys = place;
+    RowBlockPosition of_keys = place;
     of_keys.first_key = part.first_key;
     of_keys.part_of_keys = weights.cols() < part.all_keys;
-    ReadRows(weights, of_keys, to);
+    WriteRowStatistics(weights, of_keys, to);
   }
   // Writes the statistics of weights [1, heads, rows, columns], whose columns
   // are the keys of `runs`.
   template <typename T>
-  void ReadRuns(Var<T> weights, absl::Span<const KeyRange> runs) const {
+  void WriteKeyRuns(Var<T> weights, absl::Span<const KeyRange> runs) const {
     if (!to.has_value()) return;
     auto* const keys =
         weights.tape().arena().template New<int32_t>(weights.cols());
@@ -86,10 +87,10 @@ struct RowReader {
     for (const KeyRange& run : runs) {
       for (int32_t key = run.begin; key < run.end; ++key) *next++ = key;
     }
-    RowPlace of_runs = place;
+    RowBlockPosition of_runs = place;
     of_runs.keys = {keys, static_cast<size_t>(weights.cols())};
     of_runs.part_of_keys = true;
-    ReadRows(weights, of_runs, to);
+    WriteRowStatistics(weights, of_runs, to);
   }
 };
 

@@ -33,14 +33,14 @@ DifferenceBias<T> ForgetGate<T>::Bias(Forward<T>& forward, Var<T> x,
     sums = CumulativeSum(sums, kTimeAxis);
     return {sums, sums};
   }
-  const Var<T> before = state->Row(sum_);
+  const Var<T> before = state->RowValue(sum_);
   if (before.has_value()) {
     sums = CumulativeSum(Concat<T>({before, sums}, kTimeAxis), kTimeAxis);
     sums = Slice(sums, kTimeAxis, 1, time);
   } else {
     sums = CumulativeSum(sums, kTimeAxis);
   }
-  state->SetRow(sum_, Slice(sums, kTimeAxis, time - 1, 1));
+  state->SetRowValue(sum_, Slice(sums, kTimeAxis, time - 1, 1));
   return {sums, state->Append(sums_, sums)};
 }
 

@@ -153,7 +153,7 @@ TEST(ForgetGateTest, SumsLogarithmsOfGates) {
       gate.Bias(forward, tape.Constant({1, 3, 1}, inputs), nullptr);
   expect(all.queries, 0, 3);
   expect(all.keys, 0, 3);
-  TapeState<double> state(slots);
+  TapeLayerState<double> state(slots);
   gate.Bias(forward, tape.Constant({1, 2, 1}, {inputs[0], inputs[1]}), &state);
   const DifferenceBias<double> last =
       gate.Bias(forward, tape.Constant({1, 1, 1}, {inputs[2]}), &state);
@@ -245,7 +245,7 @@ TEST(ForgetGateTest, FormsDifferencesBeforeItAddsThem) {
   const Var<float> scores = tape.Constant({1, 1, 1, 2}, {0.1F, 0.2F});
   const Var<float> sums = tape.Constant({1, 1, 1, 1}, {-20000});
   const Var<float> both = tape.Constant({1, 1, 2, 1}, {-19999, -20000});
-  const Var<float> sum = PlusDifferences(scores, {sums, both});
+  const Var<float> sum = AddDifferenceBias(scores, {sums, both});
   EXPECT_EQ(sum.data()[0], 0.1F - 1);
   EXPECT_EQ(sum.data()[1], 0.2F);
   const Var<float> one = tape.Constant({1, 1, 2, 1}, {0.1F, 0.2F});

@@ -12,7 +12,7 @@
 //     FirstKeys(const Options&, const ScoreWidths&) {}
 //     KeyRanges Select(Forward<T>& forward,
 //                      const ScoreInputs<T>& in) const override {
-//       KeyRanges ranges = NoKeys(forward.tape(), in, /*most=*/1);
+//       KeyRanges ranges = EmptyKeyRanges(forward.tape(), in, /*most=*/1);
 //       ... ranges.Add(example, head, query, {0, 8}) for each ...
 //       return ranges;
 //     }
@@ -66,7 +66,8 @@ class KeySelection {
 // Returns ranges for `in` without any keys. `most` is the maximum number of
 // ranges per row.
 template <typename T>
-KeyRanges NoKeys(Tape<T>& tape, const ScoreInputs<T>& in, int64_t most) {
+KeyRanges EmptyKeyRanges(Tape<T>& tape, const ScoreInputs<T>& in,
+                         int64_t most) {
   const Shape& q = in.queries.shape();
   return KeyRanges::New(tape.arena(), q[0], q[1], q[2], most);
 }

@@ -15,7 +15,7 @@ namespace {
 
 // [batch, n, heads * width] -> [batch, heads, n, width].
 template <typename T>
-Var<T> ByHeads(Var<T> x, int64_t heads) {
+Var<T> ReshapeToHeads(Var<T> x, int64_t heads) {
   return Permute(x.Reshape({x.dim(0), x.dim(1), heads, x.dim(2) / heads}),
                  {0, 2, 1, 3});
 }
@@ -49,7 +49,7 @@ Var<T> Joined(Var<T> a, Var<T> b) {
 
 }  // namespace
 
-Latent CompleteLatent(const Latent& options, const LatentWidths& widths) {
+Latent LatentWithDefaults(const Latent& options, const LatentWidths& widths) {
   Latent complete = options;
   if (options.rank() == 0) {
     complete.set_rank(static_cast<int32_t>(
@@ -96,7 +96,7 @@ void ValidateLatent(const Latent& options, const LatentWidths& widths,
     problems.Note("epsilon", "has no effect: `norm` is false");
   }
   if (options.rotary_base() != defaults.rotary_base() &&
-      CompleteLatent(options, widths).rotary_width() == 0) {
+      LatentWithDefaults(options, widths).rotary_width() == 0) {
     problems.Note("rotary_base", "has no effect: `rotary_width` is 0");
   }
 }
@@ -125,7 +125,7 @@ void ValidateLatentAttention(const AttentionRegistry& registry,
       !registry.position_encodings
            .Create<float>(attention.position_encoding(),
                           unused.Root().Sub("position_encoding"), of_score)
-           ->IsBiasAlone()) {
+           ->IsOnlyBias()) {
     problems.Add("attention.position_encoding",
                  "must not change keys if `latent` is set, because the keys of "
                  "all heads come from one latent; use latent { rotary_width: "
@@ -202,7 +202,7 @@ typename LatentKeys<T>::Source LatentKeys<T>::Prepare(
 }
 
 template <typename T>
-typename LatentKeys<T>::Operands LatentKeys<T>::Heads(
+typename LatentKeys<T>::Operands LatentKeys<T>::HeadOperands(
     Forward<T>& forward, Var<T> queries, const Source& source, const Maps& maps,
     const Positions& positions) const {
   Var<T> turned;
@@ -221,8 +221,8 @@ typename LatentKeys<T>::Operands LatentKeys<T>::Heads(
     const Shape& s = source.latents.shape();
     const Var<T> rows = source.latents.Reshape({s[0], s[2], s[3]});
     of.queries = queries;
-    of.keys = ByHeads(maps.key(forward, rows), widths_.key_heads);
-    of.values = ByHeads(maps.value(forward, rows), widths_.value_heads);
+    of.keys = ReshapeToHeads(maps.key(forward, rows), widths_.key_heads);
+    of.values = ReshapeToHeads(maps.value(forward, rows), widths_.value_heads);
   }
   if (rotary_ == nullptr) return of;
   const Shape of_rotary = of.keys.shape().With(-1, options_.rotary_width());

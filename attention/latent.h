@@ -62,7 +62,7 @@ struct LatentWidths {
 };
 
 // Returns the options with `rank` and `rotary_width` filled in.
-Latent CompleteLatent(const Latent& options, const LatentWidths& widths);
+Latent LatentWithDefaults(const Latent& options, const LatentWidths& widths);
 
 // The widths with which a score is constructed for `complete` options.
 ScoreWidths LatentScoreWidths(const Latent& complete,
@@ -124,11 +124,12 @@ class LatentKeys {
 
   // Returns the operands for queries [batch, heads, queries, head + rotary
   // width].
-  Operands Heads(Forward<T>& forward, Var<T> queries, const Source& source,
-                 const Maps& maps, const Positions& positions) const;
+  Operands HeadOperands(Forward<T>& forward, Var<T> queries,
+                        const Source& source, const Maps& maps,
+                        const Positions& positions) const;
 
-  // Maps a context that was computed from the operands of Heads() to [batch,
-  // heads, queries, value width].
+  // Maps a context that was computed from the operands of HeadOperands() to
+  // [batch, heads, queries, value width].
   Var<T> Context(Forward<T>& forward, Var<T> context, const Maps& maps) const;
 
  private:

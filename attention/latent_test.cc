@@ -183,10 +183,10 @@ void ExpectEqualForms(double tolerance) {
           const std::string what =
               absl::StrCat(fields, " ", attention, ", ", time, " positions, ",
                            hooks ? "hooked" : "not hooked");
-          HeldSites<T> hook("attention/weights", /*gradients=*/true);
+          CapturingHook<T> hook("attention/weights", /*gradients=*/true);
           Hook<T>* const used = hooks ? &hook : nullptr;
           const std::vector<T> want = one.Run(time, used);
-          HeldSites<T> other_hook("attention/weights", /*gradients=*/true);
+          CapturingHook<T> other_hook("attention/weights", /*gradients=*/true);
           ExpectNear<T>(other.Run(time, hooks ? &other_hook : nullptr), want,
                         tolerance, what);
           ExpectNear<T>(other.x_gradient, one.x_gradient, tolerance,

@@ -74,13 +74,13 @@ class LayerState {
   virtual Var<T> Append(int slot, Var<T> part) = 0;
 
   // Returns the value [rows, ..] of a per-row slot. Empty if it was never set.
-  virtual Var<T> Row(int slot) const = 0;
-  virtual void SetRow(int slot, Var<T> value) = 0;
+  virtual Var<T> RowValue(int slot) const = 0;
+  virtual void SetRowValue(int slot, Var<T> value) = 0;
 
   // Returns the value [sources, ..] of a per-source slot. Empty if it was never
   // set.
-  virtual Var<T> Source(int slot) const = 0;
-  virtual void SetSource(int slot, Var<T> value) = 0;
+  virtual Var<T> SourceValue(int slot) const = 0;
+  virtual void SetSourceValue(int slot, Var<T> value) = 0;
 
  protected:
   LayerState() = default;

@@ -56,8 +56,8 @@ struct Mask {
 
   // Returns the mask of one example, for its queries starting with first_row.
   // The mask must belong to a whole call with these extents.
-  Mask OfExample(int64_t example, int64_t batch, int64_t queries, int64_t keys,
-                 int64_t first_row) const {
+  Mask ForExample(int64_t example, int64_t batch, int64_t queries, int64_t keys,
+                  int64_t first_row) const {
     const auto part = [=](auto all) {
       const auto size = static_cast<int64_t>(all.size()) / batch;
       return all.subspan(example * size, size);
@@ -154,7 +154,7 @@ class MaskReader {
   VisibleKeys Range(int64_t example) const {
     VisibleKeys range = {keys_, 0, nullptr, -1};
     const int64_t rows =
-        SameForAllQueries() ? std::min<int64_t>(1, queries_) : queries_;
+        IsSameForAllQueries() ? std::min<int64_t>(1, queries_) : queries_;
     for (int64_t q = 0; q < rows; ++q) {
       const VisibleKeys seen = (*this)(example, q);
       if (seen.size() == 0) continue;
@@ -168,7 +168,7 @@ class MaskReader {
   // Whether all queries of an example see the same keys. For a part, returns
   // the value of the longer call, so that kernels make the same choice for
   // every part.
-  bool SameForAllQueries() const {
+  bool IsSameForAllQueries() const {
     return !mask_.causal && mask_.window == 0 && mask_.dense.empty() &&
            mask_.excluded.empty() && !per_query_;
   }

@@ -50,12 +50,12 @@ TEST(MaskTest, APartShowsWhatTheWholeShows) {
     for (int64_t example = 0; example < kBatch; ++example) {
       for (int64_t row = 0; row < kQueries; ++row) {
         for (int64_t key = 0; key < kKeys; ++key) {
-          Mask part = mask.OfExample(example, kBatch, kQueries, kKeys, row);
+          Mask part = mask.ForExample(example, kBatch, kQueries, kKeys, row);
           part.first_key = key;
           const MaskReader reader(part,
                                   {.first_query = 2 + row, .first_key = key}, 1,
                                   kQueries - row, kKeys - key);
-          EXPECT_EQ(reader.SameForAllQueries(), whole.SameForAllQueries());
+          EXPECT_EQ(reader.IsSameForAllQueries(), whole.IsSameForAllQueries());
           EXPECT_FALSE(reader.one_query());
           for (int64_t q = row; q < kQueries; ++q) {
             for (int64_t k = key; k < kKeys; ++k) {

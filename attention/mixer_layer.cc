@@ -123,7 +123,7 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
   const HookRequest request = forward.Request("weights");
   const MixerTerms<T> all =
       request.any() || request.rows.any() ? AllTerms(terms, inputs) : terms;
-  const RowPlace place = {.offset = first};
+  const RowBlockPosition place = {.offset = first};
   const auto weights = [&] {
     return Slice(mixer_->Matrix(forward, all), 2, first, time);
   };

@@ -81,8 +81,8 @@ ScoreWidths HeadWidths(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths) {
   if (!HasLatent(config)) return KeyWidths(scorers, config, widths);
   const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
-  ScoreWidths of_score =
-      LatentScoreWidths(CompleteLatent(config.latent(), of_latent), of_latent);
+  ScoreWidths of_score = LatentScoreWidths(
+      LatentWithDefaults(config.latent(), of_latent), of_latent);
   of_score.slots = widths.slots;
   return of_score;
 }
@@ -92,8 +92,8 @@ MultiHeadWidths ProjectedWidths(const AttentionRegistry& scorers,
                                 const MultiHead& config,
                                 MultiHeadWidths widths) {
   if (!HasLatent(config)) return widths;
-  const Latent latent =
-      CompleteLatent(config.latent(), WidthsOfLatent(scorers, config, widths));
+  const Latent latent = LatentWithDefaults(
+      config.latent(), WidthsOfLatent(scorers, config, widths));
   if (latent.query_rank() > 0) widths.query = latent.query_rank();
   widths.key = widths.value = latent.rank();
   return widths;
@@ -265,7 +265,7 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
   if (HasLatent(config) && problems.problems().size() == before) {
     const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
     ValidateLatentAttention(scorers, config.attention(),
-                            CompleteLatent(config.latent(), of_latent),
+                            LatentWithDefaults(config.latent(), of_latent),
                             of_latent, problems);
   }
 }
@@ -308,8 +308,9 @@ MultiHeadAttention<T>::MultiHeadAttention(
   }
   if (!HasLatent(config)) return;
   const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
-  latent_.emplace(scorers, CompleteLatent(config.latent(), of_latent), scope,
-                  of_latent, Projection(initialization.inputs, config.bias()));
+  latent_.emplace(scorers, LatentWithDefaults(config.latent(), of_latent),
+                  scope, of_latent,
+                  Projection(initialization.inputs, config.bias()));
 }
 
 template <typename T>
@@ -338,7 +339,7 @@ PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
   // not in each step. With a state, the layout must not depend on hooks,
   // because the state keeps it between steps.
   if (ReadsHeadsSideBySide() &&
-      (state != nullptr || !attention_.IsWatched(forward))) {
+      (state != nullptr || !attention_.IsHooked(forward))) {
     return projected;
   }
   return {attention_.Prepare(
@@ -356,7 +357,7 @@ Var<T> MultiHeadAttention<T>::AttendToLatents(
   const typename LatentKeys<T>::Maps maps = {key_, value_};
   const Var<T> projected = SplitHeads(
       query_(forward, latent_->QueryInput(forward, queries)), extents_.heads);
-  const auto [of_heads, keys, values] = latent_->Heads(
+  const auto [of_heads, keys, values] = latent_->HeadOperands(
       forward, projected, {source.values, source.keys}, maps, inputs.positions);
   AttendInputs<T> in;
   in.score.queries = of_heads;
@@ -406,7 +407,7 @@ Var<T> MultiHeadAttention<T>::operator()(
   in.values = source.values;
   if (source.keys.shape().rank() == 3) {
     if (FitSideBySide(queries.dim(1), source.keys) &&
-        !attention_.IsWatched(forward)) {
+        !attention_.IsHooked(forward)) {
       return Project(forward,
                      attention_.ContextSideBySide(forward, in.score, in.values,
                                                   extents_.heads),

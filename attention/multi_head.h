@@ -131,7 +131,7 @@ class MultiHeadAttention {
                     const PreparedSource<T>& source,
                     const MultiHeadInputs<T>& inputs) const;
 
-  int64_t LongestDistance() const { return attention_.LongestDistance(); }
+  int64_t MaxDistance() const { return attention_.MaxDistance(); }
   int64_t heads() const { return extents_.heads; }
 
  private:

@@ -353,7 +353,7 @@ TEST(MultiHeadOutputsTest, GatesAndOutputAreHookPoints) {
       "head_output { gate { granularity: HEAD } }");
   const std::vector<float> plain = layer.Run();
   const auto shape_of = [&](const char* site, const char* pattern) {
-    HeldSites<float> hook(site);
+    CapturingHook<float> hook(site);
     EXPECT_EQ(layer.Run(&hook), plain) << site;
     return hook[pattern].shape();
   };

@@ -74,7 +74,7 @@ class Layer {
                                                       3 * example + i % kWidth))
                         : std::numeric_limits<float>::quiet_NaN();
     }
-    HeldSites<float> hook(site);
+    CapturingHook<float> hook(site);
     if (!site.empty()) forward.set_hook(&hook);
     const std::vector<int32_t> lengths = {static_cast<int32_t>(time), length};
     const Var<float> y =

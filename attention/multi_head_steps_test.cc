@@ -72,12 +72,13 @@ void ExpectStepsEqualTheFullPass(
   const Var<double> x = Part(tape, 0, kTime);
   const Var<double> all = layer(forward, x, layer.Prepare(forward, x, x),
                                 {.mask = {.causal = true}});
-  TapeState<double> state(slots);
+  TapeLayerState<double> state(slots);
   PreparedSource<double> source;
   int64_t begin = 0;
   for (const int64_t count : steps) {
     const Var<double> part = Part(tape, begin, count);
-    source = Joined(source, layer.Prepare(forward, part, part, begin, &state));
+    source =
+        JoinSources(source, layer.Prepare(forward, part, part, begin, &state));
     const Var<double> y = layer(forward, part, source,
                                 {.mask = {.causal = true},
                                  .positions = {.first_query = begin},

@@ -83,8 +83,9 @@ struct Model {
   };
 
   Output Run(Var<T> queries, Var<T> keys, Var<T> values, Reading reading = {}) {
-    HeldSites<T>& hook = *hooks.emplace_back(std::make_unique<HeldSites<T>>(
-        "attention/weights", reading.want_gradients));
+    CapturingHook<T>& hook =
+        *hooks.emplace_back(std::make_unique<CapturingHook<T>>(
+            "attention/weights", reading.want_gradients));
     hook.set_head_factors(reading.head_factors);
     forward->set_hook(&hook);
     Output all;
@@ -101,7 +102,7 @@ struct Model {
   Tape<T> tape;
   std::unique_ptr<Forward<T>> forward;
   // Keeps the hooks until the backward pass, which uses them.
-  std::vector<std::unique_ptr<HeldSites<T>>> hooks;
+  std::vector<std::unique_ptr<CapturingHook<T>>> hooks;
 };
 
 template <typename T>
@@ -348,7 +349,7 @@ TEST(MultiHeadTest, ASourceIsSplitWhenItIsPreparedForAHook) {
   const Var<float> queries = model.Input({2, 3, 5});
   const Var<float> keys = model.Input({2, 4, 6}, 1);
   const Var<float> values = model.Input({2, 4, 7}, 2);
-  HeldSites<float> hook("attention/weights");
+  CapturingHook<float> hook("attention/weights");
   const auto prepare = [&](Hook<float>* by, LayerState<float>* state) {
     model.forward->set_hook(by);
     return model.layer.Prepare(*model.forward, keys, values, 0, state);
@@ -356,7 +357,7 @@ TEST(MultiHeadTest, ASourceIsSplitWhenItIsPreparedForAHook) {
   const PreparedSource<float> split = prepare(&hook, nullptr);
   EXPECT_EQ(split.keys.shape(), Shape({2, 2, 4, 3}));
   EXPECT_EQ(split.values.shape(), Shape({2, 2, 4, 3}));
-  TapeState<float> state{StateSlots()};
+  TapeLayerState<float> state{StateSlots()};
   EXPECT_EQ(prepare(&hook, &state).keys.shape(), Shape({2, 4, 6}));
   const PreparedSource<float> whole = prepare(nullptr, nullptr);
   EXPECT_EQ(whole.keys.shape(), Shape({2, 4, 6}));

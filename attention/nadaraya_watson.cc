@@ -116,9 +116,9 @@ std::vector<EvaluatedSet> NadarayaWatsonModel<T>::Evaluate(Forward<T>& forward,
 }
 
 template <typename T>
-Attended<T> NadarayaWatsonModel<T>::Regress(Forward<T>& forward,
-                                            absl::Span<const double> x,
-                                            bool want_weights) const {
+AttentionResult<T> NadarayaWatsonModel<T>::Regress(Forward<T>& forward,
+                                                   absl::Span<const double> x,
+                                                   bool want_weights) const {
   Var<T> queries = forward.tape().Constant(
       {1, 1, static_cast<int64_t>(x.size()) / width(), width()});
   Standardize(x, queries.data());

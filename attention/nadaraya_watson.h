@@ -80,9 +80,9 @@ class NadarayaWatsonModel : public Model<T> {
   Traced<T> TraceAt(std::vector<double> x,
                     std::vector<std::string> columns) const;
 
-  // See AttentionLayer::LongestDistance(). The position of a known point is its
+  // See AttentionLayer::MaxDistance(). The position of a known point is its
   // index, and every query is at position 0.
-  int64_t LongestDistance() const { return attention_->LongestDistance(); }
+  int64_t MaxDistance() const { return attention_->MaxDistance(); }
 
   const CurveSplits& points() const { return points_; }
 
@@ -91,8 +91,8 @@ class NadarayaWatsonModel : public Model<T> {
   // points.
   AttendInputs<T> Inputs(Forward<T>& forward, Var<T> queries) const;
   // Predictions for each row of `x`, on the tape of a step that has begun.
-  Attended<T> Regress(Forward<T>& forward, absl::Span<const double> x,
-                      bool want_weights) const;
+  AttentionResult<T> Regress(Forward<T>& forward, absl::Span<const double> x,
+                             bool want_weights) const;
 
   int64_t width() const { return points_.train.width; }
   // Writes the rows of x [points, width] to `standardized`, standardized by

@@ -59,7 +59,7 @@ class MultiHeadRun {
     const Var<float> key = causal ? query : input("key");
     const Var<float> value = causal ? query : input("value");
     const std::vector<int32_t> lengths = fixture_.Integers("lengths");
-    HeldSites<float> hook("attention/weights", /*gradients=*/true);
+    CapturingHook<float> hook("attention/weights", /*gradients=*/true);
     if (composed) forward.set_hook(&hook);
     Expect("output",
            layer(forward, query, layer.Prepare(forward, key, value),
@@ -188,7 +188,7 @@ void CheckSelfAttention(const std::string& name, const std::string& fields,
     Tape<float> tape;
     Forward<float> forward(tape, store, &gradients);
     forward.BeginStep();
-    HeldSites<float> hook("attention/weights", /*gradients=*/true);
+    CapturingHook<float> hook("attention/weights", /*gradients=*/true);
     if (composed) forward.set_hook(&hook);
     const Var<float> x = tape.Input(fixture["x"].shape, fixture.Floats("x"));
     const Var<float> y = layer(forward, x, layer.Prepare(forward, x, x),

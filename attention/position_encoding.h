@@ -40,7 +40,7 @@ class PositionEncoding {
   }
 
   // The largest accepted |query position - key position|.
-  virtual int64_t LongestDistance() const { return kUnlimited; }
+  virtual int64_t MaxDistance() const { return kUnlimited; }
 
   // Encodes queries or keys x [batch, heads, n, width], row by row, before the
   // score's Prepare(). Row i is at position first + i * step. A cache stores
@@ -51,7 +51,7 @@ class PositionEncoding {
   }
 
   // Whether Encode() returns x unchanged.
-  virtual bool IsBiasAlone() const { return false; }
+  virtual bool IsOnlyBias() const { return false; }
 
   // The biases [heads, count] of the scores at the distances
   // (key position - query position) lowest .. lowest + count - 1. Empty means

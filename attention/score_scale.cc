@@ -49,8 +49,8 @@ Var<T> ScoreScaleParameter<T>::Values(Forward<T>& forward) const {
 }
 
 template <typename T>
-Var<T> ScoreScaleParameter<T>::TimesLearned(Forward<T>& forward,
-                                            Var<T> rows) const {
+Var<T> ScoreScaleParameter<T>::MultiplyByLearnedScale(Forward<T>& forward,
+                                                      Var<T> rows) const {
   if (!learned_.has_value()) return rows;
   const Var<T> scale = forward[learned_];
   return rows * scale.Reshape({scale.dim(0), 1, scale.dim(1)});

@@ -30,7 +30,7 @@ class ScoreScaleParameter {
   Var<T> Values(Forward<T>& forward) const;
   // Multiplies rows [batch, heads, queries, width] by the factor if it is
   // learned. The score is constant() times an inner product of the result.
-  Var<T> TimesLearned(Forward<T>& forward, Var<T> rows) const;
+  Var<T> MultiplyByLearnedScale(Forward<T>& forward, Var<T> rows) const;
   T constant() const { return is_learned() ? T(1) : fixed_; }
   bool is_learned() const { return learned_.has_value(); }
 

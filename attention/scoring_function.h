@@ -146,7 +146,7 @@ class ScoringFunction {
   // a score. Regard rejects data with greater distances before training, unless
   // `mask.window` masks all pairs at these distances. Score() also receives the
   // masked pairs, and may return any finite number for them.
-  virtual int64_t LongestDistance() const { return kUnlimited; }
+  virtual int64_t MaxDistance() const { return kUnlimited; }
 
   // The width of the widest array [batch, heads, queries, keys, width] that
   // Score() makes. A greater width makes blocks of queries smaller.

@@ -11,12 +11,12 @@ Var<T> ProjectHeads(Var<T> x, Var<T> weight) {
 }
 
 template <typename T>
-Var<T> Normalized(Var<T> x) {
+Var<T> L2Normalize(Var<T> x) {
   return x / Sqrt(Sum(Square(x), /*axis=*/-1, /*keep=*/true) + 1e-12);
 }
 
 template <typename T>
-Var<T> Windows(Var<T> weights, int64_t reach) {
+Var<T> WindowsAroundKeys(Var<T> weights, int64_t reach) {
   const Shape shape = weights.shape();
   const int64_t seen = 2 * reach + 1;
   const Var<T> end =
@@ -32,7 +32,7 @@ Var<T> Windows(Var<T> weights, int64_t reach) {
 }
 
 REGARD_INSTANTIATE_FUNCTION(ProjectHeads);
-REGARD_INSTANTIATE_FUNCTION(Normalized);
-REGARD_INSTANTIATE_FUNCTION(Windows);
+REGARD_INSTANTIATE_FUNCTION(L2Normalize);
+REGARD_INSTANTIATE_FUNCTION(WindowsAroundKeys);
 
 }  // namespace regard

@@ -36,13 +36,13 @@ Var<T> ProjectHeads(Var<T> x, Var<T> weight);
 // Rows that are not much longer than 1e-6 become shorter than 1, and rows of 0
 // stay 0.
 template <typename T>
-Var<T> Normalized(Var<T> x);
+Var<T> L2Normalize(Var<T> x);
 
 // The weights around each key: weights [batch, heads, queries, keys] -> [batch,
 // heads, queries * keys, 2 * reach + 1]. Row q * keys + k has the weights of
 // query q for the keys k - reach .. k + reach, and 0 beyond the ends.
 template <typename T>
-Var<T> Windows(Var<T> weights, int64_t reach);
+Var<T> WindowsAroundKeys(Var<T> weights, int64_t reach);
 
 }  // namespace regard
 

@@ -90,7 +90,7 @@ TEST(SinkTest, ValuesAreAsComputedByHand) {
           {.keys = tape.Input({1, 1, 2, 1}, {std::log(2.0), std::log(3.0)})});
       in.values = tape.Input({1, 1, 2, 1}, {10, 20});
       in.context_only = fused;
-      const Attended<double> attended = layer.Attend(forward, in);
+      const AttentionResult<double> attended = layer.Attend(forward, in);
       // The context is (2 * 10 + 3 * 20) / (2 + 3 + 5).
       EXPECT_NEAR(attended.context.data()[0], 8, 1e-12) << score;
       if (!fused) {

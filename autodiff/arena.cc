@@ -40,7 +40,7 @@ Arena::Block Arena::MakeBlock(size_t bytes) {
 Arena::Arena(size_t first_block_bytes) {
   blocks_.push_back(MakeBlock(first_block_bytes));
   Enter(0, 0);
-  PoisonFree();
+  PoisonUnused();
 }
 
 void Arena::Enter(size_t block, size_t offset) {
@@ -62,11 +62,11 @@ void* Arena::AllocateInNextBlock(size_t bytes) {
     blocks_.push_back(MakeBlock(std::max(bytes, 2 * blocks_.back().bytes)));
   }
   Enter(next, 0);
-  PoisonFree();
+  PoisonUnused();
   return Allocate(bytes);
 }
 
-void* Arena::AllocateDense(size_t bytes) {
+void* Arena::AllocateWithHugePages(size_t bytes) {
   void* const result = Allocate(bytes);
   // Blocks smaller than a huge page are not aligned to huge pages. The advice
   // covers the whole last page, because the next allocations fill it.
@@ -88,7 +88,7 @@ Arena::Mark Arena::MarkOf(const void* memory) const {
   return {block, offset(block)};
 }
 
-void Arena::PoisonFree() {
+void Arena::PoisonUnused() {
 #ifdef REGARD_ADDRESS_SANITIZER
   ASAN_POISON_MEMORY_REGION(base_ + offset_, end_ - offset_);
   for (size_t i = block_ + 1; i < blocks_.size(); ++i) {
@@ -100,7 +100,7 @@ void Arena::PoisonFree() {
 void Arena::Release(Mark mark) {
   high_water_ = std::max(high_water_, used());
   Enter(mark.block, mark.offset);
-  PoisonFree();
+  PoisonUnused();
 }
 
 void Arena::Reset() {
@@ -116,7 +116,7 @@ void Arena::Reset() {
                     high_water_ / kHugePage * kHugePage);
   }
   Enter(0, 0);
-  PoisonFree();
+  PoisonUnused();
 }
 
 size_t Arena::used() const {

@@ -74,9 +74,9 @@ class Arena {
   // Allocates memory for data that is written once and read many times.
   // Requests huge pages for it immediately.
   template <typename T>
-  T* NewDense(int64_t count) {
+  T* NewWithHugePages(int64_t count) {
     return static_cast<T*>(
-        AllocateDense(sizeof(T) * static_cast<size_t>(count)));
+        AllocateWithHugePages(sizeof(T) * static_cast<size_t>(count)));
   }
 
   Mark Save() const { return {block_, offset_}; }
@@ -120,11 +120,11 @@ class Arena {
 
   static Block MakeBlock(size_t bytes);
   void* AllocateInNextBlock(size_t bytes);
-  void* AllocateDense(size_t bytes);
+  void* AllocateWithHugePages(size_t bytes);
   void Release(Mark mark);
   void Enter(size_t block, size_t offset);
   // Poisons everything after the current position.
-  void PoisonFree();
+  void PoisonUnused();
 
   std::vector<Block> blocks_;
   size_t block_ = 0;  // the current block

@@ -62,15 +62,15 @@ TEST(ArenaTest, WhatIsDenseLiesBehindTheRest) {
   for (const size_t first_block : {size_t{256}, size_t{8} << 20}) {
     Arena arena(first_block);
     char* const first = arena.New<char>(100);
-    char* const dense = arena.NewDense<char>(100);
+    char* const dense = arena.NewWithHugePages<char>(100);
     EXPECT_EQ(dense, first + 128);
-    char* const large = arena.NewDense<char>(3 * kMebi);
+    char* const large = arena.NewWithHugePages<char>(3 * kMebi);
     std::fill_n(large, 3 * kMebi, 'x');
     EXPECT_EQ(arena.New<char>(1), large + 3 * kMebi);
-    char* const last = arena.NewDense<char>(20 * kMebi);
+    char* const last = arena.NewWithHugePages<char>(20 * kMebi);
     std::fill_n(last, 20 * kMebi, 'y');
     EXPECT_EQ(large[3 * kMebi - 1], 'x');
-    EXPECT_EQ(arena.NewDense<char>(0), last + 20 * kMebi);
+    EXPECT_EQ(arena.NewWithHugePages<char>(0), last + 20 * kMebi);
   }
 }
 

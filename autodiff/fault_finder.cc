@@ -23,7 +23,7 @@ template <typename T>
 void FaultFinder<T>::OnForward(const char* name, const ScopeName* scope,
                                absl::Span<const Var<T>> outs) {
   for (const Var<T>& out : outs) {
-    Check(*out.node(), /*gradient=*/false, name, scope);
+    CheckFinite(*out.node(), /*gradient=*/false, name, scope);
   }
 }
 
@@ -35,7 +35,7 @@ void FaultFinder<T>::OnBackwardStart(const ScopeName* scope) {
 template <typename T>
 void FaultFinder<T>::OnBackward(const char* name, const ScopeName* scope) {
   for (const Node<T>* node : contributions_) {
-    Check(*node, /*gradient=*/true, name, scope);
+    CheckFinite(*node, /*gradient=*/true, name, scope);
   }
   contributions_.clear();
 }
@@ -61,8 +61,8 @@ void FaultFinder<T>::OnEndScores(Var<T> scores) {
 }
 
 template <typename T>
-void FaultFinder<T>::Check(const Node<T>& node, bool gradient, const char* name,
-                           const ScopeName* scope) {
+void FaultFinder<T>::CheckFinite(const Node<T>& node, bool gradient,
+                                 const char* name, const ScopeName* scope) {
   if (!fault_.empty()) return;
   const T* const values = gradient ? node.grad : node.value;
   int64_t nans = 0;

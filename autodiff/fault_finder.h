@@ -46,8 +46,8 @@ class FaultFinder : public TapeObserver<T> {
   void OnEndScores(Var<T> scores) override;
 
  private:
-  void Check(const Node<T>& node, bool gradient, const char* name,
-             const ScopeName* scope);
+  void CheckFinite(const Node<T>& node, bool gradient, const char* name,
+                   const ScopeName* scope);
 
   Tape<T>& tape_;
   TapeObserver<T>* const outer_;

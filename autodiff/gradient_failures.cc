@@ -354,7 +354,7 @@ void CheckAccumulation(const GradientCase& test, const Arrays<double>& values,
 void CheckOne(const GradientCase& test, Failures* failures) {
   const std::string name = absl::StrCat(test.operation, ": ", test.label, ": ");
   failures->SetContext(name);
-  const Arrays<double> values = CheckedValues(test.inputs);
+  const Arrays<double> values = TestInputValues(test.inputs);
   const Outcome<double> outcome =
       RunFunction<double>(test.in_double, test.inputs, values, {});
   CheckDirections(test, values, {}, failures);
@@ -394,7 +394,7 @@ void CheckAgainstReferenceIn(const ReferenceCase& test,
                              const CheckedFunction<T>& fused,
                              const CheckedFunction<T>& reference,
                              double tolerance, Failures* failures) {
-  const Arrays<T> values = As<T>(CheckedValues(test.inputs));
+  const Arrays<T> values = As<T>(TestInputValues(test.inputs));
   const Outcome<T> got = RunFunction<T>(fused, test.inputs, values, {});
   const Outcome<T> wanted = RunFunction<T>(reference, test.inputs, values, {});
   ExpectNear(got.value, wanted.value, tolerance, "value", failures);
@@ -406,7 +406,7 @@ void CheckAgainstReferenceIn(const ReferenceCase& test,
 
 }  // namespace
 
-std::vector<std::vector<double>> CheckedValues(
+std::vector<std::vector<double>> TestInputValues(
     const std::vector<CheckedInput>& inputs) {
   Arrays<double> values;
   for (size_t k = 0; k < inputs.size(); ++k) {

@@ -36,7 +36,7 @@ struct CheckedInput {
 };
 
 // Returns the values of the inputs. Every call returns the same values.
-std::vector<std::vector<double>> CheckedValues(
+std::vector<std::vector<double>> TestInputValues(
     const std::vector<CheckedInput>& inputs);
 
 // A function that computes the operation on a tape from its inputs.

@@ -41,13 +41,14 @@ ConstMatrix<T> PackedPart<T>::Pack(const ConstMatrix<T>& matrix, bool waits) {
     const std::lock_guard<std::mutex> lock_owner(owner_.mutex_);
     Arena& memory = owner_.panels_;
     if (form_ == PackedForm::kTranspose) {
-      panels_ = memory.template NewDense<T>(PackedSize<T>(rows, cols));
+      panels_ = memory.template NewWithHugePages<T>(PackedSize<T>(rows, cols));
     } else {
-      pairs_ = memory.template NewDense<uint32_t>(RoundedPairsSize(rows, cols));
+      pairs_ = memory.template NewWithHugePages<uint32_t>(
+          RoundedPairsSize(rows, cols));
     }
   }
   if (form_ == PackedForm::kTranspose) {
-    Packed(matrix, panels_);
+    WithPackedPanels(matrix, panels_);
   } else {
     RoundedPairs(matrix, pairs_);
   }

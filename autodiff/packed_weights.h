@@ -29,7 +29,7 @@ class PackedWeights;
 
 // The content of a packed copy of a part of a weight.
 enum class PackedForm {
-  kTranspose,         // panels of the transpose, see Packed()
+  kTranspose,         // panels of the transpose, see WithPackedPanels()
   kRoundedTranspose,  // rounded pairs of the transpose, see RoundedPairs()
   kRounded,           // rounded pairs of the part itself
 };

@@ -33,7 +33,8 @@ RandomStream::RandomStream(uint64_t seed, absl::string_view purpose) {
   key_ = {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)};
 }
 
-uint64_t RandomStream::Word(uint64_t index, uint32_t attempt, int half) const {
+uint64_t RandomStream::RandomWord(uint64_t index, uint32_t attempt,
+                                  int half) const {
   const std::array<uint32_t, 4> words =
       Philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
               attempt, 0},
@@ -42,7 +43,7 @@ uint64_t RandomStream::Word(uint64_t index, uint32_t attempt, int half) const {
 }
 
 uint64_t RandomStream::BitsAt(uint64_t index) const {
-  return Word(index, 0, 0);
+  return RandomWord(index, 0, 0);
 }
 
 double RandomStream::UniformAt(uint64_t index) const {
@@ -54,9 +55,9 @@ double RandomStream::NormalAt(uint64_t index) const {
   // unit disc and is not its centre.
   for (uint32_t attempt = 0;; ++attempt) {
     const double u =
-        static_cast<double>(Word(index, attempt, 0) >> 11) * 0x1p-52 - 1;
+        static_cast<double>(RandomWord(index, attempt, 0) >> 11) * 0x1p-52 - 1;
     const double v =
-        static_cast<double>(Word(index, attempt, 1) >> 11) * 0x1p-52 - 1;
+        static_cast<double>(RandomWord(index, attempt, 1) >> 11) * 0x1p-52 - 1;
     const double s = u * u + v * v;
     if (s >= 1 || s == 0) continue;
     double log_s;
@@ -65,7 +66,7 @@ double RandomStream::NormalAt(uint64_t index) const {
   }
 }
 
-uint64_t RandomStream::BelowAt(uint64_t index, uint64_t bound) const {
+uint64_t RandomStream::UniformIntAt(uint64_t index, uint64_t bound) const {
   __extension__ using Wide = unsigned __int128;
   return static_cast<uint64_t>((Wide{BitsAt(index)} * bound) >> 64);
 }

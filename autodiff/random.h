@@ -58,10 +58,10 @@ class RandomStream {
 
   // Returns an integer that is uniform in 0 .. bound - 1. The bias is below
   // 2^-32 for bounds below 2^32.
-  uint64_t BelowAt(uint64_t index, uint64_t bound) const;
+  uint64_t UniformIntAt(uint64_t index, uint64_t bound) const;
 
  private:
-  uint64_t Word(uint64_t index, uint32_t attempt, int half) const;
+  uint64_t RandomWord(uint64_t index, uint32_t attempt, int half) const;
 
   std::array<uint32_t, 2> key_;
 };

@@ -68,9 +68,9 @@ TEST(RandomStreamTest, NormalHasItsMoments) {
 TEST(RandomStreamTest, BelowCoversItsRange) {
   const RandomStream stream(5, "below");
   std::array<int, 3> counts = {};
-  for (int i = 0; i < 3000; ++i) ++counts.at(stream.BelowAt(i, 3));
+  for (int i = 0; i < 3000; ++i) ++counts.at(stream.UniformIntAt(i, 3));
   for (const int count : counts) EXPECT_NEAR(count, 1000, 104);
-  EXPECT_EQ(stream.BelowAt(0, 1), 0u);
+  EXPECT_EQ(stream.UniformIntAt(0, 1), 0u);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ template <typename T>
 Var<T> Tape<T>::View(T* values, const Shape& shape) {
   Node<T>* const node = NewNode(values, nullptr, shape.size(), false);
   node->is_view = true;
-  return Var<T>(node, KeepShape(shape));
+  return Var<T>(node, CopyShape(shape));
 }
 
 template <typename T>

@@ -60,7 +60,7 @@ struct RandomState {
 
   // Returns the number of the example at `index`. Unless `examples` is empty,
   // `index` must be less than its size.
-  int64_t NumberOf(int64_t index) const {
+  int64_t ExampleNumber(int64_t index) const {
     if (examples.empty()) return index;
     REGARD_CHECK_LT(index, static_cast<int64_t>(examples.size()))
         << "an example has no number";
@@ -101,7 +101,7 @@ class Tape {
     const int64_t size = shape.size();
     Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
                                   NeedsGrad(needs_grad));
-    return Var<T>(node, KeepShape(shape));
+    return Var<T>(node, CopyShape(shape));
   }
   // Returns uninitialized storage with the shape of `x`.
   Var<T> NewLike(Var<T> x, bool needs_grad) {
@@ -278,7 +278,7 @@ class Tape {
   }
 
   // Returns a copy of `shape` with the lifetime of the values.
-  const Shape* KeepShape(const Shape& shape) {
+  const Shape* CopyShape(const Shape& shape) {
     return new (arena_.Allocate(sizeof(Shape), alignof(Shape))) Shape(shape);
   }
 

@@ -137,7 +137,7 @@ class Var {
     REGARD_CHECK_EQ(shape.size(), CheckedNode("Reshape()")->size)
         << shape << " of " << this->shape();
     Var out = *this;
-    out.shape_ = tape().KeepShape(shape);
+    out.shape_ = tape().CopyShape(shape);
     return out;
   }
 

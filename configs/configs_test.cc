@@ -76,7 +76,8 @@ TEST(ConfigsTest, AreValid) {
     const auto loaded = LoadConfig({path, std::nullopt}, overrides, plugins);
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     // A run directory keeps the resolved config, which must parse again.
-    EXPECT_EQ(testing::ReadBackProblem(loaded->config, plugins), "") << path;
+    EXPECT_EQ(testing::FindRoundTripProblem(loaded->config, plugins), "")
+        << path;
     if (std::filesystem::path(path).parent_path() == "configs") {
       EXPECT_EQ(std::filesystem::path(path).stem(), config.name());
     }

@@ -73,19 +73,20 @@ Grammar::Grammar(absl::string_view rules) {
     }
     for (Expansion& expansion : expansions) expansion.probability /= sum;
   }
-  entropy_ = Solve([](const Grammar&, const Expansion& expansion) {
+  entropy_ = SolveExpectation([](const Grammar&, const Expansion& expansion) {
     return -std::log(expansion.probability);
   });
   // Each word is followed by one character, a space or a newline.
-  length_ = Solve([](const Grammar& grammar, const Expansion& expansion) {
-    double length = 0;
-    for (const int part : expansion.parts) {
-      if (part >= 0) continue;
-      length += static_cast<double>(
-          grammar.words_[static_cast<size_t>(-1 - part)].size() + 1);
-    }
-    return length;
-  });
+  length_ =
+      SolveExpectation([](const Grammar& grammar, const Expansion& expansion) {
+        double length = 0;
+        for (const int part : expansion.parts) {
+          if (part >= 0) continue;
+          length += static_cast<double>(
+              grammar.words_[static_cast<size_t>(-1 - part)].size() + 1);
+        }
+        return length;
+      });
 }
 
 int Grammar::IndexOf(absl::string_view symbol) const {
@@ -94,7 +95,8 @@ int Grammar::IndexOf(absl::string_view symbol) const {
                                  : static_cast<int>(found - symbols_.begin());
 }
 
-double Grammar::Solve(double (*own)(const Grammar&, const Expansion&)) const {
+double Grammar::SolveExpectation(double (*own)(const Grammar&,
+                                               const Expansion&)) const {
   constexpr int kMaxIterations = 10000;
   std::vector<double> values(symbols_.size());
   for (int i = 0; i < kMaxIterations; ++i) {
@@ -119,8 +121,8 @@ double Grammar::Solve(double (*own)(const Grammar&, const Expansion&)) const {
   return 0;
 }
 
-std::string Grammar::Sentences(int64_t count, uint64_t seed,
-                               absl::string_view purpose) const {
+std::string Grammar::GenerateSentences(int64_t count, uint64_t seed,
+                                       absl::string_view purpose) const {
   const RandomStream random(seed, absl::StrCat("data/grammar/", purpose));
   uint64_t draws = 0;
   std::string text;

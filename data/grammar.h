@@ -33,13 +33,13 @@ class Grammar {
 
   // Returns `count` sentences, one per line, with spaces between words. Depends
   // only on `seed` and `purpose`.
-  std::string Sentences(int64_t count, uint64_t seed,
-                        absl::string_view purpose) const;
+  std::string GenerateSentences(int64_t count, uint64_t seed,
+                                absl::string_view purpose) const;
 
   // The entropy of a sentence, in nats.
   double SentenceEntropy() const { return entropy_; }
   // The expected number of characters of a line, including its newline.
-  double LineLength() const { return length_; }
+  double MeanLineLength() const { return length_; }
 
  private:
   struct Expansion {
@@ -50,7 +50,8 @@ class Grammar {
   int IndexOf(absl::string_view symbol) const;
   // Solves x = own + (expected uses of symbols) * x, and returns x for the
   // first symbol.
-  double Solve(double (*own)(const Grammar&, const Expansion&)) const;
+  double SolveExpectation(double (*own)(const Grammar&,
+                                        const Expansion&)) const;
 
   std::vector<std::string> symbols_;
   std::vector<std::vector<Expansion>> expansions_;  // one per symbol

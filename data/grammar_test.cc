@@ -21,7 +21,7 @@ TEST(GrammarTest, EntropyAndLengthAreThoseComputedByHand) {
   const double ln2 = std::log(2.0);
   EXPECT_NEAR(grammar.SentenceEntropy(),
               0.25 * 2 * ln2 + 0.75 * (std::log(4.0 / 3) + ln2), 1e-12);
-  EXPECT_NEAR(grammar.LineLength(), 0.25 * 2 + 0.75 * 5, 1e-12);
+  EXPECT_NEAR(grammar.MeanLineLength(), 0.25 * 2 + 0.75 * 5, 1e-12);
 }
 
 TEST(GrammarTest, RecursionIsSummed) {
@@ -29,7 +29,7 @@ TEST(GrammarTest, RecursionIsSummed) {
   // 2 * log(2).
   const Grammar grammar("S: 1 x S | 1 x");
   EXPECT_NEAR(grammar.SentenceEntropy(), 2 * std::log(2.0), 1e-9);
-  EXPECT_NEAR(grammar.LineLength(), 4, 1e-9);
+  EXPECT_NEAR(grammar.MeanLineLength(), 4, 1e-9);
 }
 
 TEST(GrammarDeathTest, RefusesSentencesWithoutEnd) {
@@ -38,12 +38,12 @@ TEST(GrammarDeathTest, RefusesSentencesWithoutEnd) {
 
 TEST(GrammarTest, SentencesAreAFunctionOfSeedAndPurpose) {
   const Grammar grammar(EnglishRules());
-  const std::string text = grammar.Sentences(20, 1, "train");
+  const std::string text = grammar.GenerateSentences(20, 1, "train");
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 20);
   EXPECT_EQ(text.back(), '\n');
-  EXPECT_EQ(text, grammar.Sentences(20, 1, "train"));
-  EXPECT_NE(text, grammar.Sentences(20, 2, "train"));
-  EXPECT_NE(text, grammar.Sentences(20, 1, "dev"));
+  EXPECT_EQ(text, grammar.GenerateSentences(20, 1, "train"));
+  EXPECT_NE(text, grammar.GenerateSentences(20, 2, "train"));
+  EXPECT_NE(text, grammar.GenerateSentences(20, 1, "dev"));
 }
 
 // Computes the probability that the rules of a grammar derive a list of words.
@@ -121,7 +121,7 @@ TEST(EnglishRulesTest, EntropyIsTheMeanSurpriseOfSentencesWithOneDerivation) {
   const Grammar grammar(EnglishRules());
   Derivations counts(EnglishRules(), /*probabilities=*/false);
   Derivations probabilities(EnglishRules(), /*probabilities=*/true);
-  const std::string text = grammar.Sentences(1000, 3, "test");
+  const std::string text = grammar.GenerateSentences(1000, 3, "test");
   double sum = 0;
   double squares = 0;
   double characters = 0;
@@ -141,7 +141,8 @@ TEST(EnglishRulesTest, EntropyIsTheMeanSurpriseOfSentencesWithOneDerivation) {
   EXPECT_NEAR(mean, grammar.SentenceEntropy(), 4 * error);
   // The tolerance is four relative standard errors of the surprise. The
   // relative standard error of the lengths is about the same.
-  EXPECT_NEAR(characters / count / grammar.LineLength(), 1, 4 * error / mean);
+  EXPECT_NEAR(characters / count / grammar.MeanLineLength(), 1,
+              4 * error / mean);
 }
 
 }  // namespace

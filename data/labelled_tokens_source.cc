@@ -24,9 +24,9 @@ class Draws {
   Draws(uint64_t seed, const char* source, const char* split)
       : random_(seed, absl::StrCat("data/", source, "/", split)) {}
 
-  int32_t Below(int64_t bound) {
+  int32_t UniformInt(int64_t bound) {
     return static_cast<int32_t>(
-        random_.BelowAt(index_++, static_cast<uint64_t>(bound)));
+        random_.UniformIntAt(index_++, static_cast<uint64_t>(bound)));
   }
   double Uniform() { return random_.UniformAt(index_++); }
 
@@ -48,10 +48,9 @@ class AssociativeRecallSource
                             options.vocabulary() / 2 - 1);
     problems.RequireInRange("length", options.length(), 4.0 * options.pairs(),
                             65536);
-    RefuseTooManyWords(
-        1.0 * options.length() *
-            (1.0 * options.train() + options.dev() + options.test()),
-        "train", problems);
+    CheckWordCount(1.0 * options.length() *
+                       (1.0 * options.train() + options.dev() + options.test()),
+                   "train", problems);
   }
 
   absl::StatusOr<LabelledTokens> Load(
@@ -77,7 +76,7 @@ class AssociativeRecallSource
     // Moves `pairs` random elements to the beginning.
     const auto shuffle = [&](std::vector<int32_t>& all) {
       for (size_t i = 0; i < pairs; ++i) {
-        std::swap(all[i], all[i + static_cast<size_t>(draws.Below(
+        std::swap(all[i], all[i + static_cast<size_t>(draws.UniformInt(
                                       static_cast<int64_t>(all.size() - i)))]);
       }
     };
@@ -91,7 +90,7 @@ class AssociativeRecallSource
     std::vector<LabelledSequence> sequences(static_cast<size_t>(count));
     for (LabelledSequence& sequence : sequences) {
       for (size_t i = 0; i < length; ++i) {
-        sequence.tokens.push_back(draws.Below(options_.vocabulary()));
+        sequence.tokens.push_back(draws.UniformInt(options_.vocabulary()));
       }
       sequence.labels.assign(length, kNoLabel);
       shuffle(keys);
@@ -141,7 +140,7 @@ class ParitySource
                             options.min_length(), 1e4);
     problems.RequireInRange("max_test_length", options.max_test_length(),
                             options.min_test_length(), 1e4);
-    RefuseTooManyWords(
+    CheckWordCount(
         (1.0 * options.train() + options.dev()) * (1.0 + options.max_length()) +
             1.0 * options.test() * (1.0 + options.max_test_length()),
         "train", problems);
@@ -170,10 +169,10 @@ class ParitySource
     std::vector<LabelledSequence> sequences(static_cast<size_t>(count));
     for (LabelledSequence& sequence : sequences) {
       sequence = {{2}, {kNoLabel}};
-      const int length = least + draws.Below(most - least + 1);
+      const int length = least + draws.UniformInt(most - least + 1);
       int32_t odd = 0;
       for (int i = 0; i < length; ++i) {
-        sequence.tokens.push_back(draws.Below(2));
+        sequence.tokens.push_back(draws.UniformInt(2));
         odd ^= sequence.tokens.back();
         const bool labelled = every_position || i + 1 == length;
         sequence.labels.push_back(labelled ? odd : kNoLabel);

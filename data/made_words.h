@@ -16,8 +16,8 @@ inline constexpr int64_t kMaxMadeWords = int64_t{1} << 26;
 // Adds a problem at `field`, the number of sentences, if there are too many
 // words. `words` is a double, because it may be computed from values out of
 // range.
-inline void RefuseTooManyWords(double words, const char* field,
-                               ConfigProblems& problems) {
+inline void CheckWordCount(double words, const char* field,
+                           ConfigProblems& problems) {
   if (words <= kMaxMadeWords) return;
   problems.Add(field,
                absl::StrFormat("makes up to %.0f words; at most %d are allowed",

@@ -37,8 +37,8 @@ ClassNames::ClassNames(const std::vector<std::string>& names) {
   }
 }
 
-int32_t ClassNames::Best(absl::Span<const float> row) const {
-  return First(
+int32_t ClassNames::BestLabel(absl::Span<const float> row) const {
+  return CanonicalLabel(
       static_cast<int32_t>(std::ranges::max_element(row) - row.begin()));
 }
 

@@ -17,10 +17,10 @@ class ClassNames {
   explicit ClassNames(const std::vector<std::string>& names);
 
   // Returns the first label that has the same name as `label`.
-  int32_t First(int32_t label) const { return first_[label]; }
+  int32_t CanonicalLabel(int32_t label) const { return first_[label]; }
   // Returns the first label that has the same name as the class with the
   // largest value in `row`.
-  int32_t Best(absl::Span<const float> row) const;
+  int32_t BestLabel(absl::Span<const float> row) const;
   // Returns the cross-entropy of the name of `label`, in nats. The probability
   // of a name is the sum over its classes. `log_probabilities` has one value
   // per class.

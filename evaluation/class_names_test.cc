@@ -18,10 +18,10 @@ const float kQuarter = std::log(0.25F);
 
 TEST(ClassNamesTest, ClassesOfOneNameAreOne) {
   const ClassNames names({"crane", "owl", "crane"});
-  EXPECT_EQ(names.First(2), 0);
-  EXPECT_EQ(names.First(1), 1);
-  EXPECT_EQ(names.Best({kQuarter, kQuarter, kHalf}), 0);
-  EXPECT_EQ(names.Best({kQuarter, kHalf, kQuarter}), 1);
+  EXPECT_EQ(names.CanonicalLabel(2), 0);
+  EXPECT_EQ(names.CanonicalLabel(1), 1);
+  EXPECT_EQ(names.BestLabel({kQuarter, kQuarter, kHalf}), 0);
+  EXPECT_EQ(names.BestLabel({kQuarter, kHalf, kQuarter}), 1);
   EXPECT_NEAR(names.Loss({kQuarter, kQuarter, kHalf}, 0), -std::log(0.75),
               1e-6);
   EXPECT_EQ(names.Loss({kQuarter, kQuarter, kHalf}, 1), -kQuarter);
@@ -32,7 +32,7 @@ TEST(ClassNamesTest, ClassesOfOneNameAreOne) {
 
 TEST(ClassNamesTest, OtherwiseEachIsItself) {
   const ClassNames names({"a", "b"});
-  EXPECT_EQ(names.Best({kQuarter, kHalf}), 1);
+  EXPECT_EQ(names.BestLabel({kQuarter, kHalf}), 1);
   EXPECT_EQ(names.Loss({kQuarter, kHalf}, 0), -kQuarter);
   EXPECT_EQ(names.note(), "");
 }

@@ -26,7 +26,7 @@ absl::Status CheckIsText(const PredictionRequest& request) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<absl::string_view>> TextOrPair(
+absl::StatusOr<std::vector<absl::string_view>> ParseTextOrPair(
     absl::string_view typed) {
   std::vector<absl::string_view> texts = absl::StrSplit(typed, '\t');
   if (texts.size() <= 2) return texts;

@@ -74,7 +74,7 @@ absl::Status CheckIsText(const PredictionRequest& request);
 
 // Splits `typed` at the tab that separates the two texts of a pair. Without a
 // tab, returns one text.
-absl::StatusOr<std::vector<absl::string_view>> TextOrPair(
+absl::StatusOr<std::vector<absl::string_view>> ParseTextOrPair(
     absl::string_view typed);
 
 // Returns an error if the example that the request selects does not exist.

@@ -43,11 +43,11 @@ TEST(CheckIsTextTest, AnImageThatIsThereIsNoText) {
 }
 
 TEST(TextOrPairTest, APairHasATabBetween) {
-  EXPECT_THAT(*TextOrPair(""), ElementsAre(""));
-  EXPECT_THAT(*TextOrPair("a b"), ElementsAre("a b"));
-  EXPECT_THAT(*TextOrPair("a\t"), ElementsAre("a", ""));
+  EXPECT_THAT(*ParseTextOrPair(""), ElementsAre(""));
+  EXPECT_THAT(*ParseTextOrPair("a b"), ElementsAre("a b"));
+  EXPECT_THAT(*ParseTextOrPair("a\t"), ElementsAre("a", ""));
   EXPECT_EQ(
-      TextOrPair("a\tb\tc").status(),
+      ParseTextOrPair("a\tb\tc").status(),
       absl::InvalidArgumentError(
           "expected a text, or two texts separated by a tab; got 2 tabs"));
 }

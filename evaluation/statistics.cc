@@ -21,7 +21,7 @@ void Draw(const RandomStream& random, int resample,
   const size_t size = indices.size();
   const uint64_t first = static_cast<uint64_t>(resample) * size;
   for (size_t i = 0; i < size; ++i) {
-    indices[i] = random.BelowAt(first + i, size);
+    indices[i] = random.UniformIntAt(first + i, size);
   }
 }
 
@@ -164,13 +164,13 @@ std::string FormatMetric(double value) {
   return absl::StrFormat("%.4g", value);
 }
 
-std::string ConfidenceText(const Confidence& confidence) {
+std::string ConfidenceText(const ConfidenceInterval& confidence) {
   return absl::StrFormat("%s [%s, %s]", FormatMetric(confidence.mean),
                          FormatMetric(confidence.low),
                          FormatMetric(confidence.high));
 }
 
-Confidence ConfidenceOf(std::vector<double> values) {
+ConfidenceInterval ComputeConfidenceInterval(std::vector<double> values) {
   REGARD_CHECK(!values.empty()) << "no values";
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
   // NaN cannot be sorted.
@@ -185,9 +185,9 @@ Confidence ConfidenceOf(std::vector<double> values) {
           .high = values[upper]};
 }
 
-Confidence BootstrapConfidence(const ExampleMetric& metric,
-                               absl::Span<const size_t> examples,
-                               uint64_t seed) {
+ConfidenceInterval BootstrapConfidence(const ExampleMetric& metric,
+                                       absl::Span<const size_t> examples,
+                                       uint64_t seed) {
   REGARD_CHECK(!examples.empty()) << metric.name;
   const RandomStream random(seed, "bootstrap");
   std::vector<size_t> indices(examples.size());
@@ -197,12 +197,12 @@ Confidence BootstrapConfidence(const ExampleMetric& metric,
     for (size_t& index : indices) index = examples[index];
     values.push_back(metric.ValueOf(indices));
   }
-  return ConfidenceOf(std::move(values));
+  return ComputeConfidenceInterval(std::move(values));
 }
 
-std::map<std::string, Confidence> BootstrapConfidence(
+std::map<std::string, ConfidenceInterval> BootstrapConfidence(
     absl::Span<const EvaluatedSet> sets, uint64_t seed) {
-  std::map<std::string, Confidence> intervals;
+  std::map<std::string, ConfidenceInterval> intervals;
   for (const EvaluatedSet& set : sets) {
     std::vector<size_t> all(set.examples.size());
     std::iota(all.begin(), all.end(), size_t{0});
@@ -251,13 +251,13 @@ PairedTests ComparePaired(absl::Span<const MetricPair> pairs) {
   }
   // If the difference is not finite, the p-values stay 1.
   if (!std::isfinite(tests.difference)) {
-    tests.resampled = ConfidenceOf({tests.difference});
+    tests.resampled = ComputeConfidenceInterval({tests.difference});
     return tests;
   }
   const double seen = std::abs(tests.difference);
   const Units units = UnitsOf(pairs);
   std::vector<double> differences = ResampledDifferences(pairs, units);
-  tests.resampled = ConfidenceOf(differences);
+  tests.resampled = ComputeConfidenceInterval(differences);
   double mean = 0;
   for (double& difference : differences) {
     difference = std::abs(difference);

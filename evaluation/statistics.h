@@ -21,7 +21,7 @@ inline constexpr int kRandomizationTrials = 10000;
 
 // The mean of a metric over resamples of the examples, and its 2.5 % and 97.5 %
 // percentiles. The percentiles stay within the range of the metric.
-struct Confidence {
+struct ConfidenceInterval {
   double mean = 0;
   // Half of the distance between the percentiles, as reported by sacreBLEU.
   double half_width = 0;
@@ -34,23 +34,23 @@ struct Confidence {
 std::string FormatMetric(double value);
 
 // Returns the mean and the percentiles, such as "38.1 [37.2, 39.04]".
-std::string ConfidenceText(const Confidence& confidence);
+std::string ConfidenceText(const ConfidenceInterval& confidence);
 
 // Returns the mean and percentiles of `values`. Fails a check if `values` is
 // empty. The result is not finite if a value is not finite.
-Confidence ConfidenceOf(std::vector<double> values);
+ConfidenceInterval ComputeConfidenceInterval(std::vector<double> values);
 
 // Bootstraps the metric over `examples`, which must not be empty. Each resample
 // draws as many examples as there are, with replacement (Koehn, "Statistical
 // significance tests for machine translation evaluation", EMNLP 2004). The
 // draws depend on the seed and on the number of examples.
-Confidence BootstrapConfidence(const ExampleMetric& metric,
-                               absl::Span<const size_t> examples,
-                               uint64_t seed);
+ConfidenceInterval BootstrapConfidence(const ExampleMetric& metric,
+                                       absl::Span<const size_t> examples,
+                                       uint64_t seed);
 
 // Bootstraps each metric of the sets that are not empty. The result is keyed by
 // the name of the metric.
-std::map<std::string, Confidence> BootstrapConfidence(
+std::map<std::string, ConfidenceInterval> BootstrapConfidence(
     absl::Span<const EvaluatedSet> sets, uint64_t seed);
 
 // A metric of two runs on the same examples. There must be at least one
@@ -73,8 +73,8 @@ uint64_t ExamplesKey(const EvaluatedSet& set);
 std::vector<uint64_t> ExampleKeys(const EvaluatedSet& set);
 
 struct PairedTests {
-  double difference = 0;       // run minus baseline, the mean over the pairs
-  Confidence resampled = {};   // the difference over resamples
+  double difference = 0;  // run minus baseline, the mean over the pairs
+  ConfidenceInterval resampled = {};  // the difference over resamples
   double bootstrap_p = 1;      // paired bootstrap resampling (Koehn 2004)
   double randomization_p = 1;  // paired approximate randomization
 };

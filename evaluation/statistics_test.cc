@@ -54,7 +54,7 @@ TEST(ConfidenceTest, IsTheMeanAndThePercentiles) {
   std::vector<double> values(1000);
   std::iota(values.begin(), values.end(), 0.0);
   std::reverse(values.begin(), values.end());
-  const Confidence confidence = ConfidenceOf(values);
+  const ConfidenceInterval confidence = ComputeConfidenceInterval(values);
   EXPECT_DOUBLE_EQ(confidence.mean, 499.5);
   EXPECT_DOUBLE_EQ(confidence.half_width, (974.0 - 25.0) / 2);
   EXPECT_EQ(confidence.low, 25);
@@ -66,22 +66,23 @@ TEST(ConfidenceTest, StaysInTheRangeOfItsValues) {
   // Nearly all examples are right, so the mean plus half of the width exceeds
   // 1. The percentiles must not exceed 1.
   const ExampleMetric metric = FirstRight(19, 20);
-  const Confidence confidence = BootstrapConfidence(metric, All(metric), 1);
+  const ConfidenceInterval confidence =
+      BootstrapConfidence(metric, All(metric), 1);
   EXPECT_GT(confidence.mean + confidence.half_width, 1);
   EXPECT_EQ(confidence.high, 1);
   EXPECT_EQ(ConfidenceText(confidence), "0.9529 [0.85, 1]");
 }
 
 TEST(ConfidenceTest, OfOneValueIsThatValue) {
-  EXPECT_EQ(ConfidenceOf({3}).mean, 3);
-  EXPECT_EQ(ConfidenceOf({3}).half_width, 0);
+  EXPECT_EQ(ComputeConfidenceInterval({3}).mean, 3);
+  EXPECT_EQ(ComputeConfidenceInterval({3}).half_width, 0);
 }
 
 TEST(ConfidenceTest, OfWhatIsNotFiniteIsNotFinite) {
   std::vector<double> values(1000, 1.0);
   for (size_t i = 0; i < values.size(); i += 3) values[i] = std::nan("");
-  EXPECT_TRUE(std::isnan(ConfidenceOf(values).mean));
-  EXPECT_TRUE(std::isnan(ConfidenceOf(values).half_width));
+  EXPECT_TRUE(std::isnan(ComputeConfidenceInterval(values).mean));
+  EXPECT_TRUE(std::isnan(ComputeConfidenceInterval(values).half_width));
 }
 
 TEST(ComparePairedTest, WhatIsNotANumberIsNeverSignificant) {
@@ -94,14 +95,15 @@ TEST(ComparePairedTest, WhatIsNotANumberIsNeverSignificant) {
 }
 
 TEST(ConfidenceDeathTest, NeedsValues) {
-  EXPECT_DEATH(ConfidenceOf({}), "no values");
+  EXPECT_DEATH(ComputeConfidenceInterval({}), "no values");
 }
 
 // The standard error of a fraction p of n is sqrt(p (1 - p) / n). With 1,000
 // resamples, the bootstrap has its own sampling error of about 4 %.
 TEST(BootstrapTest, FindsTheStandardErrorOfAShare) {
   const ExampleMetric metric = FirstRight(300, 400);
-  const Confidence confidence = BootstrapConfidence(metric, All(metric), 1);
+  const ConfidenceInterval confidence =
+      BootstrapConfidence(metric, All(metric), 1);
   const double error = std::sqrt(0.75 * 0.25 / 400);
   EXPECT_NEAR(confidence.mean, 0.75, 4 * error / std::sqrt(1000.0));
   EXPECT_NEAR(confidence.half_width, 1.96 * error, 0.1 * error);
@@ -118,7 +120,7 @@ TEST(BootstrapTest, IsAFunctionOfTheSeed) {
 
 TEST(BootstrapTest, OfExamplesThatAreAlikeHasNoWidth) {
   const ExampleMetric metric = FirstRight(3, 7);
-  const Confidence right = BootstrapConfidence(metric, {0, 1, 2}, 1);
+  const ConfidenceInterval right = BootstrapConfidence(metric, {0, 1, 2}, 1);
   EXPECT_EQ(right.mean, 1);
   EXPECT_EQ(right.half_width, 0);
   EXPECT_EQ(BootstrapConfidence(metric, {6}, 1).mean, 0);

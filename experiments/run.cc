@@ -59,9 +59,9 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(TrainedRun& record,
   const TaskInfo& info = *plugins.tasks.Find(config.model());
   const std::unique_ptr<AnyDataSource> source =
       plugins.data.Create(config.data());
-  KeptFiles kept = {record.path, [&record](const std::string& name) {
-                      return record.ReadText(name);
-                    }};
+  StoredFiles kept = {record.path, [&record](const std::string& name) {
+                        return record.ReadText(name);
+                      }};
   if (!record.pretrained.has_value()) {
     REGARD_ASSIGN_OR_RETURN(kept.numbers, ReadTrainingDataNumbers(record.path));
   }
@@ -132,7 +132,7 @@ Run::Run(TrainedRun record, std::unique_ptr<Task> task)
   configured_ =
       std::make_unique<ConfiguredHook<float>>(requests, config().seed());
   forward_->set_hook(configured_->ForEvaluation(step()));
-  FindMeans(config().seed(), task_->model(), *forward_, *configured_);
+  CollectSiteMeans(config().seed(), task_->model(), *forward_, *configured_);
 }
 
 absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,

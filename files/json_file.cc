@@ -217,8 +217,8 @@ const Json* JsonObject::Find(const std::string& key) const {
   return found == json_->end() || found->is_null() ? nullptr : &*found;
 }
 
-void JsonObject::Complain(const std::string& key,
-                          absl::string_view problem) const {
+void JsonObject::AddProblem(const std::string& key,
+                            absl::string_view problem) const {
   if (file_->problems_.size() == JsonFile::kMaxProblems) return;
   const auto value = json_->find(key);
   const size_t offset =
@@ -229,7 +229,7 @@ void JsonObject::Complain(const std::string& key,
 
 void JsonObject::Require(const std::string& key) const {
   if (Has(key)) return;
-  Complain(key, absl::StrCat(absl::Utf8SafeCHexEscape(key), " is missing"));
+  AddProblem(key, absl::StrCat(absl::Utf8SafeCHexEscape(key), " is missing"));
 }
 
 template <typename Fits>
@@ -240,8 +240,8 @@ const Json* JsonObject::FindFitting(const std::string& key, bool may_be_absent,
   const Json* const value = Find(key);
   if (value == nullptr || fits(*value)) return value;
   // Escapes the key: names in a file may contain control sequences.
-  Complain(key, absl::StrCat(absl::Utf8SafeCHexEscape(key), " must be ", wanted,
-                             ", but is ", Shown(*value)));
+  AddProblem(key, absl::StrCat(absl::Utf8SafeCHexEscape(key), " must be ",
+                               wanted, ", but is ", Shown(*value)));
   return nullptr;
 }
 

@@ -69,7 +69,7 @@ class JsonObject {
 
   // Adds a problem at the value of a field, or at the object if there is no
   // such field. Ignored if the file already has kMaxProblems.
-  void Complain(const std::string& key, absl::string_view problem) const;
+  void AddProblem(const std::string& key, absl::string_view problem) const;
 
  private:
   friend class JsonFile;

@@ -129,7 +129,7 @@ TensorInfo ReadTensor(const JsonObject& json) {
                        .shape = json.Counts("shape")};
   const std::vector<int64_t> offsets = json.Counts("data_offsets");
   if (BytesOfType(tensor.dtype) == 0) {
-    json.Complain(
+    json.AddProblem(
         "dtype",
         absl::StrCat("dtype must be a type of safetensors, such as F32; got ",
                      Quoted(tensor.dtype)));
@@ -138,10 +138,11 @@ TensorInfo ReadTensor(const JsonObject& json) {
     tensor.begin = offsets[0];
     tensor.end = offsets[1];
   } else {
-    json.Complain("data_offsets", "data_offsets must be two numbers");
+    json.AddProblem("data_offsets", "data_offsets must be two numbers");
   }
   if (json.json().size() > 3) {
-    json.Complain("", "a tensor must have only dtype, shape and data_offsets");
+    json.AddProblem("",
+                    "a tensor must have only dtype, shape and data_offsets");
   }
   return tensor;
 }
@@ -295,7 +296,7 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(
   return SafetensorsReader(std::move(file), *std::move(header), buffer_begin);
 }
 
-bool HoldsFloats(const TensorInfo& tensor) {
+bool ContainsFloats(const TensorInfo& tensor) {
   return tensor.dtype == "F32" || tensor.dtype == "F16" ||
          tensor.dtype == "BF16";
 }
@@ -334,7 +335,7 @@ absl::Status SafetensorsReader::Read(const std::string& name,
 absl::Status SafetensorsReader::ReadFloats(const std::string& name,
                                            absl::Span<float> values) const {
   const TensorInfo& tensor = header_.tensors.at(name);
-  REGARD_CHECK(HoldsFloats(tensor)) << name << " is " << tensor.dtype;
+  REGARD_CHECK(ContainsFloats(tensor)) << name << " is " << tensor.dtype;
   REGARD_CHECK_EQ(ValuesIn(tensor.shape), static_cast<int64_t>(values.size()))
       << name << " " << ShapeText(tensor.shape);
   const auto bytes = static_cast<size_t>(tensor.end - tensor.begin);

@@ -56,7 +56,7 @@ struct TensorInfo {
 };
 
 // Whether the type is F32, F16 or BF16.
-bool HoldsFloats(const TensorInfo& tensor);
+bool ContainsFloats(const TensorInfo& tensor);
 
 struct SafetensorsHeader {
   std::map<std::string, TensorInfo> tensors;
@@ -80,8 +80,8 @@ class SafetensorsReader {
   absl::Status Read(const std::string& name, absl::Span<const int64_t> shape,
                     absl::Span<float> values) const;
 
-  // Fills `values` with a tensor of the header for which HoldsFloats() is true.
-  // The tensor must have exactly as many elements as `values`.
+  // Fills `values` with a tensor of the header for which ContainsFloats() is
+  // true. The tensor must have exactly as many elements as `values`.
   absl::Status ReadFloats(const std::string& name,
                           absl::Span<float> values) const;
 

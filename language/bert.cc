@@ -32,7 +32,7 @@ TransformerConfig BertTransformer(const BertConfig& config) {
   transformer.set_output_transform(true);
   transformer.mutable_initialization()->set_weights(NORMAL);
   transformer.mutable_initialization()->set_zero_bias(true);
-  LayOverTransformer(config.transformer(), &transformer);
+  MergeTransformerInto(config.transformer(), &transformer);
   return transformer;
 }
 

@@ -118,7 +118,7 @@ void CheckEncoderLayer(const std::string& name, const char* more = "") {
   const std::vector<int32_t> lengths = run.fixture().Integers("lengths");
   LayerInputs<float> inputs;
   inputs.mask.key_lengths = lengths;
-  HeldSites<float> hook("*/weights", /*gradients=*/true);
+  CapturingHook<float> hook("*/weights", /*gradients=*/true);
   forward.set_hook(&hook);
   Var<float> heads;
   if (name == "bert_layer_head_mask") {
@@ -169,7 +169,7 @@ void CheckDecoderLayer(const std::string& name) {
   inputs.mask.causal = true;
   inputs.memory = layer.PrepareMemory(forward, memory);
   inputs.memory_mask.key_lengths = lengths;
-  HeldSites<float> hook("*/weights", /*gradients=*/true);
+  CapturingHook<float> hook("*/weights", /*gradients=*/true);
   forward.set_hook(&hook);
   run.Project(layer(forward, x, inputs), "y");
   forward.Backward({}, {});
@@ -186,7 +186,7 @@ void CheckDecoderLayer(const std::string& name) {
   inference.BeginStep();
   inputs.memory = layer.PrepareMemory(
       inference, tape.Constant(memory.shape(), memory.span()));
-  TapeState<float> state(slots);
+  TapeLayerState<float> state(slots);
   inputs.state = &state;
   const int64_t time = x.dim(1);
   const int64_t width = x.dim(2);
@@ -232,7 +232,7 @@ TEST(BertParityTest, ModelAndItsMaps) {
   const std::vector<int32_t> ids = run.fixture().Integers("ids");
   const std::vector<int32_t> types = run.fixture().Integers("types");
   const std::vector<int32_t> lengths = run.fixture().Integers("lengths");
-  HeldSites<float> hook("*/weights", /*gradients=*/true);
+  CapturingHook<float> hook("*/weights", /*gradients=*/true);
   forward.set_hook(&hook);
   const Var<float> hidden = bert(
       forward, {.size = 3, .ids = ids, .types = types, .lengths = lengths});

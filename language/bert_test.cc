@@ -116,7 +116,7 @@ TEST(BertTest, Gradients) {
   const int32_t lengths[] = {3, 2};
   CheckLayerGradients(
       small.run(), {{2}}, [&](Forward<double>& forward, auto inputs) {
-        HeldSites<double> hook("");
+        CapturingHook<double> hook("");
         hook.set_head_factors(inputs[0]);
         forward.set_hook(&hook);
         const Var<double> hidden = small.bert()(

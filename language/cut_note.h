@@ -14,9 +14,9 @@ namespace regard {
 
 // Returns a note if the text, or the pair of texts, has more than `longest`
 // ids. Empty otherwise. `texts` has one or two elements.
-std::vector<std::string> CutNotes(const WordPiece& pieces,
-                                  const std::vector<absl::string_view>& texts,
-                                  int64_t longest);
+std::vector<std::string> TruncationNotes(
+    const WordPiece& pieces, const std::vector<absl::string_view>& texts,
+    int64_t longest);
 
 }  // namespace regard
 

@@ -15,11 +15,11 @@ TEST(CutNotesTest, SayHowMuchIsRead) {
       WordPiece::FromText("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n", "v", {})
           .value();
   // The tokens are [CLS] a a ##b [SEP].
-  EXPECT_THAT(CutNotes(pieces, {"a ab"}, 5), IsEmpty());
-  EXPECT_THAT(CutNotes(pieces, {"a ab"}, 4),
+  EXPECT_THAT(TruncationNotes(pieces, {"a ab"}, 5), IsEmpty());
+  EXPECT_THAT(TruncationNotes(pieces, {"a ab"}, 4),
               ElementsAre("is cut: only 4 of 5 tokens are read"));
-  EXPECT_THAT(CutNotes(pieces, {"a ab", "a"}, 7), IsEmpty());
-  EXPECT_THAT(CutNotes(pieces, {"a ab", "a"}, 6),
+  EXPECT_THAT(TruncationNotes(pieces, {"a ab", "a"}, 7), IsEmpty());
+  EXPECT_THAT(TruncationNotes(pieces, {"a ab", "a"}, 6),
               ElementsAre("is cut: only 6 of 7 tokens are read"));
 }
 

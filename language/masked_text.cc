@@ -94,7 +94,7 @@ int64_t MaskedText::Length(int64_t example) const {
   return of.first.size() + of.second.size() + 2 + pair;
 }
 
-int64_t MaskedText::Known(const TextPair& example) const {
+int64_t MaskedText::NumKnown(const TextPair& example) const {
   int64_t count = 0;
   for (const TextPiece& piece : {example.first, example.second}) {
     for (int64_t i = piece.begin; i < piece.end; ++i) {
@@ -104,14 +104,14 @@ int64_t MaskedText::Known(const TextPair& example) const {
   return count;
 }
 
-int64_t MaskedText::PredictedOf(int64_t known, double share) const {
+int64_t MaskedText::NumPredictedOf(int64_t known, double share) const {
   if (known == 0) return 0;
   return std::max<int64_t>(1, std::llround(share * static_cast<double>(known)));
 }
 
-int64_t MaskedText::Predicted(int64_t example) const {
-  return PredictedOf(Known(examples_[static_cast<size_t>(example)]),
-                     config_.share());
+int64_t MaskedText::NumPredicted(int64_t example) const {
+  return NumPredictedOf(NumKnown(examples_[static_cast<size_t>(example)]),
+                        config_.share());
 }
 
 MaskedBatch MaskedText::MakeBatch(absl::Span<const int64_t> examples,
@@ -121,8 +121,8 @@ MaskedBatch MaskedText::MakeBatch(absl::Span<const int64_t> examples,
   int64_t most = 0;
   for (const int64_t example : examples) {
     time = std::max(time, Length(example));
-    most += PredictedOf(Known(examples_[static_cast<size_t>(example)]),
-                        masking.share);
+    most += NumPredictedOf(NumKnown(examples_[static_cast<size_t>(example)]),
+                           masking.share);
   }
   const bool pairs = config_.next_sentence();
   PaddedIds ids = EmptyRows(size, time, pieces_.separator(), arena);
@@ -181,7 +181,7 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
     // If the beginning of a word is cut off, the rest counts as a word.
     const bool special = pieces_.IsSpecial(row[begin]);
     while (config_.whole_words() && !special && i < length &&
-           pieces_.Continues(row[i])) {
+           pieces_.ContinuesWord(row[i])) {
       const bool also = known_[static_cast<size_t>(row[i++])];
       known_tokens += also ? 1 : 0;
       known = known && also;
@@ -196,10 +196,10 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
            Hash(static_cast<uint64_t>(masking.step), masking.seed)),
       "masked_words");
   uint64_t draw = 0;
-  const int64_t most = PredictedOf(known_tokens, masking.share);
+  const int64_t most = NumPredictedOf(known_tokens, masking.share);
   int64_t count = 0;
   for (int64_t i = 0; i < words && count < most; ++i) {
-    const auto other = i + static_cast<int64_t>(random.BelowAt(
+    const auto other = i + static_cast<int64_t>(random.UniformIntAt(
                                draw++, static_cast<uint64_t>(words - i)));
     std::swap(begins[i], begins[other]);
     std::swap(ends[i], ends[other]);
@@ -208,7 +208,7 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
       positions[count] = static_cast<int32_t>(row_begin) + at;
       targets[count++] = row[at];
       const double kind = random.UniformAt(draw++);
-      const uint64_t word = random.BelowAt(draw++, random_ids_.size());
+      const uint64_t word = random.UniformIntAt(draw++, random_ids_.size());
       if (kind < masking.mask_share) {
         row[at] = pieces_.mask();
       } else if (kind < masking.mask_share + masking.random_share) {

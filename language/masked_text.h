@@ -58,7 +58,7 @@ class MaskedText {
   // tokens, rounded, and at least one if the example has known tokens. With
   // whole_words, this number is a maximum, and words that would exceed it are
   // skipped.
-  int64_t Predicted(int64_t example) const;
+  int64_t NumPredicted(int64_t example) const;
   // Returns the number of tokens, [CLS] and [SEP] included.
   int64_t Length(int64_t example) const;
 
@@ -75,8 +75,8 @@ class MaskedText {
                         const Masking& masking, Arena& arena) const;
 
  private:
-  int64_t Known(const TextPair& example) const;
-  int64_t PredictedOf(int64_t known, double share) const;
+  int64_t NumKnown(const TextPair& example) const;
+  int64_t NumPredictedOf(int64_t known, double share) const;
   // Masks a row in place. Returns the number of positions that it wrote to
   // `positions`.
   int64_t MaskRow(int64_t example, const Masking& masking, int64_t row_begin,

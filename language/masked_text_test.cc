@@ -117,7 +117,7 @@ TEST_F(MaskedTextTest, MasksTheShareOfKnownTokens) {
   EXPECT_EQ(text.size(), 10);
   EXPECT_EQ(text.Length(0), 12);
   // One of the ten words is unknown, so round(9 / 4) words are predicted.
-  EXPECT_EQ(text.Predicted(0), 2);
+  EXPECT_EQ(text.NumPredicted(0), 2);
   const MaskedBatch batch = text.MakeBatch(All(text), kAllMasks, arena_);
   EXPECT_EQ(batch.targets.size(), 20);
   EXPECT_THAT(batch.input.lengths, Each(12));
@@ -197,7 +197,7 @@ TEST_F(MaskedTextTest, WordsAreMaskedWhole) {
   config_.set_vocabulary("vocab.txt");
   config_.set_whole_words(true);
   const MaskedText text = Make();
-  EXPECT_EQ(text.Predicted(0), 3);
+  EXPECT_EQ(text.NumPredicted(0), 3);
   for (int64_t step = 0; step < 50; ++step) {
     MaskedText::Masking masking = kAllMasks;
     masking.step = step;
@@ -280,12 +280,12 @@ TEST_F(MaskedTextTest, OfNothingThereIsNothing) {
   words_ = "w0 w0\n";
   const MaskedText unknown = Make();
   EXPECT_EQ(unknown.size(), 1);
-  EXPECT_EQ(unknown.Predicted(0), 0);
+  EXPECT_EQ(unknown.NumPredicted(0), 0);
   EXPECT_THAT(unknown.MakeBatch({0}, kAllMasks, arena_).targets, IsEmpty());
   words_ = "";
   EXPECT_EQ(Make().size(), 0);
   words_ = "w1";
-  EXPECT_EQ(Make().Predicted(0), 1);
+  EXPECT_EQ(Make().NumPredicted(0), 1);
 }
 
 TEST(MaskedWordsConfigTest, NamesWhatIsWrong) {

@@ -135,7 +135,7 @@ void MaskedWordModel::ValidateData(ConfigProblems& problems) const {
 
 int64_t MaskedWordModel::CountWork(absl::Span<const int64_t> examples) const {
   int64_t count = 0;
-  for (const int64_t example : examples) count += train_.Predicted(example);
+  for (const int64_t example : examples) count += train_.NumPredicted(example);
   return count;
 }
 
@@ -296,7 +296,7 @@ absl::StatusOr<MaskedWordModel::EncodedInput> MaskedWordModel::ReadTyped(
     absl::string_view text) const {
   std::vector<absl::string_view> parts = {text};
   if (next_sentence_.has_value()) {
-    REGARD_ASSIGN_OR_RETURN(parts, TextOrPair(text));
+    REGARD_ASSIGN_OR_RETURN(parts, ParseTextOrPair(text));
   }
   EncodedInput input = {.pair = parts.size() > 1};
   if (const int least = input.pair ? 3 : 2; longest() < least) {
@@ -304,7 +304,7 @@ absl::StatusOr<MaskedWordModel::EncodedInput> MaskedWordModel::ReadTyped(
         absl::StrCat("the model reads at most ", longest(),
                      " tokens, but an input has at least ", least));
   }
-  input.notes = CutNotes(pieces_, parts, longest());
+  input.notes = TruncationNotes(pieces_, parts, longest());
   if (!input.pair) {
     input.ids = pieces_.Encode(text, longest());
     return input;
@@ -352,7 +352,7 @@ absl::StatusOr<MaskedWordModel::EncodedInput> MaskedWordModel::Read(
   return input;
 }
 
-absl::Status MaskedWordModel::WithoutMask(
+absl::Status MaskedWordModel::NoMaskError(
     const PredictionRequest& request) const {
   if (request.example >= 0) {
     return absl::InvalidArgumentError(
@@ -388,9 +388,9 @@ Var<float> MaskedWordModel::Fill(Forward<float>& forward,
       head_.Logits(forward, AtPositions(hidden, input.positions)));
 }
 
-std::string MaskedWordModel::FilledIn(const PredictionRequest& request,
-                                      const EncodedInput& input,
-                                      absl::Span<const int32_t> words) const {
+std::string MaskedWordModel::FilledText(const PredictionRequest& request,
+                                        const EncodedInput& input,
+                                        absl::Span<const int32_t> words) const {
   if (request.example >= 0) {
     std::vector<int32_t> ids = input.ids;
     for (size_t i = 0; i < words.size(); ++i) {
@@ -416,7 +416,7 @@ absl::StatusOr<Prediction> MaskedWordModel::Predict(
   REGARD_ASSIGN_OR_RETURN(const EncodedInput input, Read(forward, request));
   if (input.positions.empty()) {
     if (input.pair) return PredictPair(forward, input, options);
-    return WithoutMask(request);
+    return NoMaskError(request);
   }
   Prediction prediction = {
       .input = input.text, .reference = input.reference, .notes = input.notes};
@@ -431,14 +431,14 @@ absl::StatusOr<Prediction> MaskedWordModel::Predict(
         row, options.most_choices,
         [&](size_t id) { return pieces_.Token(static_cast<int32_t>(id)); }));
   }
-  prediction.text = FilledIn(request, input, words);
+  prediction.text = FilledText(request, input, words);
   return prediction;
 }
 
 absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
-  REGARD_RETURN_IF_ERROR(RefuseTarget(options));
+  REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
   REGARD_ASSIGN_OR_RETURN(const EncodedInput input, Read(forward, request));
   REGARD_RETURN_IF_ERROR(
       CheckTracedSize("input", input.ids.size(), options.most_tokens));
@@ -449,7 +449,7 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
   if (input.positions.empty()) {
     // The trace must show the typed text, so the text must not be cut.
     const auto size = std::ssize(pieces_.Tokenize(request.text));
-    if (size + (input.pair ? 3 : 2) > longest()) return WithoutMask(request);
+    if (size + (input.pair ? 3 : 2) > longest()) return NoMaskError(request);
     labels.prediction = absl::StrJoin(labels.sequences[0].labels, " ");
     traced.pass = [this, input](Forward<float>& with) {
       bert_(with, {.size = 1, .ids = input.ids, .types = input.types});
@@ -472,10 +472,10 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
         {name(static_cast<size_t>(likeliest.back())), position});
     traced.lens.rows.push_back(absl::StrCat("[MASK] at ", position));
   }
-  labels.prediction = FilledIn(request, input, likeliest);
+  labels.prediction = FilledText(request, input, likeliest);
   labels.alignment = "bert/layers[*]/self/attention/weights";
   traced.pass = [this, input, likeliest](Forward<float>& with) {
-    return PickEach(Fill(with, input), likeliest);
+    return PickPerRow(Fill(with, input), likeliest);
   };
   traced.lens.sites = kBertResiduals;
   traced.lens.name = name;

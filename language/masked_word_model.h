@@ -38,8 +38,8 @@ void ValidateMaskedWordModel(const BertConfig& config,
 // "masked_words" and, with next_sentence, "next_sentence.{weight,bias}".
 //
 // In training, the masks are a function of (seed, step, example). The
-// denominator of the loss is the sum of MaskedText::Predicted(), which depends
-// only on the examples. With whole words, fewer tokens may be masked.
+// denominator of the loss is the sum of MaskedText::NumPredicted(), which
+// depends only on the examples. With whole words, fewer tokens may be masked.
 class MaskedWordModel : public BertModel {
  public:
   // `config` must have passed ValidateMaskedWordModel(); see also
@@ -110,7 +110,7 @@ class MaskedWordModel : public BertModel {
   // Returns whether any token of dev may be masked.
   bool predicts_on_dev() const {
     for (int64_t i = 0; i < dev_.size(); ++i) {
-      if (dev_.Predicted(i) > 0) return true;
+      if (dev_.NumPredicted(i) > 0) return true;
     }
     return false;
   }
@@ -138,14 +138,14 @@ class MaskedWordModel : public BertModel {
   absl::StatusOr<EncodedInput> Read(Forward<float>& forward,
                                     const PredictionRequest& request) const;
   absl::StatusOr<EncodedInput> ReadTyped(absl::string_view text) const;
-  absl::Status WithoutMask(const PredictionRequest& request) const;
+  absl::Status NoMaskError(const PredictionRequest& request) const;
   // Predicts whether the second text of a pair follows the first.
   Prediction PredictPair(Forward<float>& forward, const EncodedInput& encoded,
                          const PredictOptions& options) const;
   // Returns the input with `words` in place of its masks.
-  std::string FilledIn(const PredictionRequest& request,
-                       const EncodedInput& encoded,
-                       absl::Span<const int32_t> words) const;
+  std::string FilledText(const PredictionRequest& request,
+                         const EncodedInput& encoded,
+                         absl::Span<const int32_t> words) const;
   // Returns the log-probability of each word at the masked positions,
   // [positions, vocabulary].
   Var<float> Fill(Forward<float>& forward, const EncodedInput& encoded) const;

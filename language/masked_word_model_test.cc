@@ -125,7 +125,7 @@ TEST(MaskedWordModelTest, AnEvaluationReads4096IdsAtOnce) {
   const auto model = ModelOf(config, text);
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), nullptr);
-  const std::vector<int64_t> rows = RowsOf(
+  const std::vector<int64_t> rows = RecordRowCounts(
       forward, "bert/embedded", [&] { model->Evaluate(forward, Split::kDev); });
   ASSERT_GT(rows.size(), 1u);
   EXPECT_EQ(rows[0], 240);

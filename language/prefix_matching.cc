@@ -40,9 +40,9 @@ double PrefixMatching(const LanguageModel& model, Forward<float>& forward,
         absl::MakeConstSpan(text.ids).subspan(text.lines[i], length);
     forward.BeginStep();
     int64_t of_line = 0;
-    for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, [&] {
-           model.decoder().Run(forward, {.sources = 1}, ids);
-         })) {
+    for (const AttentionMap<float>& map : RecordAttentionMaps(
+             forward, {kAllMaps},
+             [&] { model.decoder().Run(forward, {.sources = 1}, ids); })) {
       std::vector<double>& of_layer = sums[map.name];
       of_layer.resize(static_cast<size_t>(map.shape[1]));
       of_line = AddPrefixMatching(ids, map.weights, absl::MakeSpan(of_layer));

@@ -54,9 +54,9 @@ class SentenceEmbedder::Worker {
 
   // Computes a batch of texts, ordered by length.
   void Embed(absl::Span<const Text> texts) {
-    const PaddedIds ids =
-        Pad(static_cast<int64_t>(texts.size()), /*pad=*/0, tape_.arena(),
-            [&](int64_t row) { return absl::MakeConstSpan(*texts[row].ids); });
+    const PaddedIds ids = PadSequences(
+        static_cast<int64_t>(texts.size()), /*pad=*/0, tape_.arena(),
+        [&](int64_t row) { return absl::MakeConstSpan(*texts[row].ids); });
     const Var<float> hidden = bert_(
         forward_, {.size = ids.rows, .ids = ids.ids, .lengths = ids.lengths});
     const Var<float> pooled = PoolTokens(options_.pooling, hidden, ids.lengths);

@@ -160,9 +160,9 @@ Var<float> TextClassifier::Logits(Forward<float>& forward,
   auto* const targets = arena.New<int32_t>(size);
   for (int64_t row = 0; row < size; ++row) targets[row] = text(row).label;
   *labels = {targets, examples.size()};
-  const PaddedIds ids = Pad(size, pieces_.separator(), arena, [&](int64_t row) {
-    return absl::MakeConstSpan(text(row).ids);
-  });
+  const PaddedIds ids = PadSequences(
+      size, pieces_.separator(), arena,
+      [&](int64_t row) { return absl::MakeConstSpan(text(row).ids); });
   BertBatch batch = {.size = size, .ids = ids.ids, .lengths = ids.lengths};
   auto* const types = arena.New<int32_t>(size * ids.time);
   bool pairs = false;
@@ -181,7 +181,7 @@ Var<float> TextClassifier::Head(Forward<float>& forward, Var<float> hidden,
                                 absl::Span<const int32_t> lengths) const {
   const Var<float> read = config_.pooling() == TextClassifierConfig::POOLER
                               ? bert_.Pool(forward, hidden)
-                              : MeanOfLengths(hidden, lengths);
+                              : MeanOfFirstRows(hidden, lengths);
   const Var<float> readout =
       Dropout(read, static_cast<float>(config_.dropout()), "classifier");
   return forward.Site("logits",
@@ -219,7 +219,7 @@ EvaluatedSet TextClassifier::Classify(
     };
     BatchPredictions answers;
     for (size_t i = 0; i < labels.size(); ++i) {
-      answers.best.push_back(names_.Best(row_of(logits, i)));
+      answers.best.push_back(names_.BestLabel(row_of(logits, i)));
     }
     if (names_.note().empty()) {
       answers.loss = static_cast<double>(CrossEntropy(logits, labels).item());
@@ -237,7 +237,8 @@ EvaluatedSet TextClassifier::Classify(
     for (size_t i = 0; i < examples.size(); ++i) {
       const LabelledText& text = texts[static_cast<size_t>(examples[i])];
       const int32_t best = answers.best[i];
-      set.metrics[0].Add({best == names_.First(text.label) ? 1.0 : 0.0, 1});
+      set.metrics[0].Add(
+          {best == names_.CanonicalLabel(text.label) ? 1.0 : 0.0, 1});
       set.examples.push_back(
           {.input = Joined(text, " | "),
            .reference = data_.labels[static_cast<size_t>(text.label)],
@@ -269,7 +270,7 @@ absl::StatusOr<LabelledText> TextClassifier::Read(
     REGARD_RETURN_IF_ERROR(CheckExample(request, texts.size()));
     return texts[static_cast<size_t>(request.example)];
   }
-  REGARD_ASSIGN_OR_RETURN(const auto parts, TextOrPair(request.text));
+  REGARD_ASSIGN_OR_RETURN(const auto parts, ParseTextOrPair(request.text));
   LabelledText text = {.text = std::string(parts[0]), .label = -1};
   if (parts.size() == 2) text.second = std::string(parts[1]);
   const std::string reason = ReasonToReject(text);
@@ -283,7 +284,7 @@ absl::StatusOr<Prediction> TextClassifier::Predict(
   const std::vector<std::string>& labels = data_.labels;
   REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(request));
   Prediction prediction = {.input = Joined(text, "\t")};
-  prediction.notes = CutNotes(pieces_, TextsOf(text), longest());
+  prediction.notes = TruncationNotes(pieces_, TextsOf(text), longest());
   if (text.label >= 0) {
     prediction.reference = labels[static_cast<size_t>(text.label)];
   }
@@ -297,7 +298,7 @@ absl::StatusOr<Prediction> TextClassifier::Predict(
 absl::StatusOr<Traced<float>> TextClassifier::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
-  REGARD_RETURN_IF_ERROR(RefuseTarget(options));
+  REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
   REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(request));
   const std::vector<Example> encoded = {Encode(text)};
   REGARD_RETURN_IF_ERROR(
@@ -305,7 +306,7 @@ absl::StatusOr<Traced<float>> TextClassifier::Trace(
   Traced<float> traced = {.labels = BertLabels(pieces_, encoded[0].ids)};
   TraceLabels& labels = traced.labels;
   labels.input = Joined(text, "\t");
-  labels.notes = CutNotes(pieces_, TextsOf(text), longest());
+  labels.notes = TruncationNotes(pieces_, TextsOf(text), longest());
   for (const std::string& name : data_.labels) labels.outputs.push_back({name});
   const std::vector<float> predicted = Predict(forward, text);
   labels.chosen =

@@ -140,8 +140,8 @@ TEST_P(TextClassifierTest, AnEvaluationReads64TextsAtOnce) {
   tape_.set_training(false);
   forward_.set_gradients(nullptr);
   const std::vector<LabelledText> texts(65, {"a b", 1});
-  EXPECT_THAT(RowsOf(forward_, "bert/embedded",
-                     [&] { model_.Classify(forward_, texts); }),
+  EXPECT_THAT(RecordRowCounts(forward_, "bert/embedded",
+                              [&] { model_.Classify(forward_, texts); }),
               ElementsAre(64, 1));
 }
 

@@ -111,8 +111,8 @@ auto SentenceEmbeddingModel::Encode(absl::Span<const ScoredPair> pairs) const
 Var<float> SentenceEmbeddingModel::Pooled(Forward<float>& forward,
                                           int64_t texts,
                                           TextOfRow text_of_row) const {
-  const PaddedIds ids =
-      Pad(texts, pieces_.separator(), forward.tape().arena(), text_of_row);
+  const PaddedIds ids = PadSequences(texts, pieces_.separator(),
+                                     forward.tape().arena(), text_of_row);
   const Var<float> hidden =
       bert_(forward, {.size = texts, .ids = ids.ids, .lengths = ids.lengths});
   return forward.Site("readout",
@@ -208,7 +208,7 @@ SentenceEmbeddingModel::Read(const PredictionRequest& request) const {
     encoded.input = absl::StrCat(pair.first, "\t", pair.second);
     encoded.reference = NumberText(pair.score);
   }
-  REGARD_ASSIGN_OR_RETURN(const auto texts, TextOrPair(encoded.input));
+  REGARD_ASSIGN_OR_RETURN(const auto texts, ParseTextOrPair(encoded.input));
   for (const absl::string_view text : texts) encoded.texts.emplace_back(text);
   return encoded;
 }
@@ -221,7 +221,7 @@ absl::StatusOr<Prediction> SentenceEmbeddingModel::Predict(
   std::vector<std::vector<int32_t>> texts;
   for (const std::string& text : encoded.texts) {
     texts.push_back(pieces_.Encode(text, longest()));
-    for (std::string& note : CutNotes(pieces_, {text}, longest())) {
+    for (std::string& note : TruncationNotes(pieces_, {text}, longest())) {
       prediction.notes.push_back(std::move(note));
     }
   }
@@ -244,7 +244,7 @@ absl::StatusOr<Prediction> SentenceEmbeddingModel::Predict(
 absl::StatusOr<Traced<float>> SentenceEmbeddingModel::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
-  REGARD_RETURN_IF_ERROR(RefuseTarget(options));
+  REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
   REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
   // The trace must show the typed text, so the text must not be cut.
   const std::vector<int32_t> first =

@@ -146,8 +146,8 @@ TEST_F(SentenceEmbeddingModelTest, TheLossIsTheSquareOfWhatSimilaritiesMiss) {
 TEST_F(SentenceEmbeddingModelTest, AnEvaluationReads32PairsAtOnce) {
   Infer();
   const std::vector<ScoredPair> pairs(33, {"a b", "c", 0.5});
-  EXPECT_THAT(RowsOf(forward_, "bert/embedded",
-                     [&] { model_.Compare(forward_, pairs); }),
+  EXPECT_THAT(RecordRowCounts(forward_, "bert/embedded",
+                              [&] { model_.Compare(forward_, pairs); }),
               ElementsAre(64, 2));
 }
 

@@ -49,8 +49,9 @@ DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
                        static_cast<size_t>(length));
   };
   const DecoderBatch batch = {
-      Pad(rows, /*pad=*/0, arena, [&](int64_t row) { return part(row, 0); }),
-      Pad(rows, /*pad=*/-1, arena, [&](int64_t row) {
+      PadSequences(rows, /*pad=*/0, arena,
+                   [&](int64_t row) { return part(row, 0); }),
+      PadSequences(rows, /*pad=*/-1, arena, [&](int64_t row) {
         return part(row, 1);
       }).ids};
   for (int64_t row = 0; row < rows; ++row) {
@@ -252,10 +253,10 @@ Traced<float> TrainableLanguageModel::TraceIds(std::vector<int32_t> ids,
   labels.alignment = "decoder/layers[*]/self/attention/weights";
   traced.pass = [&decoder, ids, targets](Forward<float>& forward) {
     const Var<float> readout = decoder.Run(forward, {.sources = 1}, ids);
-    return PickEach(LogSoftmax(decoder.head().Logits(forward, readout)),
-                    targets);
+    return PickPerRow(LogSoftmax(decoder.head().Logits(forward, readout)),
+                      targets);
   };
-  traced.lens = LensOf<float>(decoder, text.labels, label);
+  traced.lens = MakeLogitLens<float>(decoder, text.labels, label);
   return traced;
 }
 

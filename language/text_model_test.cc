@@ -262,10 +262,11 @@ TEST(TrainableLanguageModelTest, RowsOfALongInputNeedNoMap) {
   const auto traced = model.Trace(forward, {.text = std::string(kTime, 'a')},
                                   {.most_tokens = int64_t{1} << 20});
   ASSERT_TRUE(traced.ok()) << traced.status();
-  const std::vector<SiteRows> rows = SiteRowsOf(forward, /*window=*/64, [&] {
-    forward.BeginStep();
-    traced->pass(forward);
-  });
+  const std::vector<SiteRowStatistics> rows =
+      RecordRowStatistics(forward, /*window=*/64, [&] {
+        forward.BeginStep();
+        traced->pass(forward);
+      });
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].site, "decoder/layers[0]/self/attention/weights");
   EXPECT_EQ(rows[0].queries, kTime);
@@ -333,8 +334,8 @@ TEST(TrainableLanguageModelTest, AnEvaluationReads4096IdsAtOnce) {
         ModelOf("examples: LINES block: 256", {"a\n", dev, ""});
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
-    EXPECT_THAT(RowsOf(forward, "*embedded",
-                       [&] { model.Evaluate(forward, Split::kDev); }),
+    EXPECT_THAT(RecordRowCounts(forward, "*embedded",
+                                [&] { model.Evaluate(forward, Split::kDev); }),
                 ElementsAre(16, 5));
   }
 }
@@ -369,7 +370,7 @@ TEST(TrainableLanguageModelTest, AnEvaluationPredictsTheWholeSplitOnce) {
   std::string dev;
   const RandomStream random(1, "text");
   for (uint64_t i = 0; i < 53; ++i) {
-    dev.push_back(static_cast<char>('a' + random.BelowAt(i, 5)));
+    dev.push_back(static_cast<char>('a' + random.UniformIntAt(i, 5)));
   }
   for (const int stride : {0, 8, 3, 1}) {
     TrainableLanguageModel model =
@@ -438,7 +439,7 @@ TEST(TrainableLanguageModelTest, AWarmStepAllocatesNothing) {
   for (const char* config : {"block: 5", "block: 9 examples: LINES"}) {
     TrainableLanguageModel model =
         ModelOf(config, {"abcd\ncabbac\nb\nabc\n", "", ""});
-    EXPECT_EQ(AllocationsOfAWarmStep(model, {2, 0}), 0) << config;
+    EXPECT_EQ(CountWarmStepAllocations(model, {2, 0}), 0) << config;
   }
 }
 

@@ -54,8 +54,10 @@ class PairMaker {
   }
 
  private:
-  uint64_t Below(size_t bound) { return random_.BelowAt(draw_++, bound); }
-  bool Coin() { return Below(2) == 0; }
+  uint64_t UniformInt(size_t bound) {
+    return random_.UniformIntAt(draw_++, bound);
+  }
+  bool Coin() { return UniformInt(2) == 0; }
 
   TextPiece Join(Range range) const {
     return {segments_[range.begin].begin, segments_[range.end - 1].end};
@@ -66,7 +68,7 @@ class PairMaker {
   size_t AddPair(size_t document, Range chunk, std::vector<TextPair>* pairs) {
     const bool has_rest = chunk.size() > 1;
     const size_t cut =
-        chunk.begin + 1 + (has_rest ? Below(chunk.size() - 1) : 0);
+        chunk.begin + 1 + (has_rest ? UniformInt(chunk.size() - 1) : 0);
     TextPair pair = {Join({chunk.begin, cut}), {}, false};
     std::optional<TextPiece> other;
     if (!has_rest || Coin()) {
@@ -87,13 +89,13 @@ class PairMaker {
     Range from = documents_[document];
     size_t start;
     if (documents_.size() > 1) {
-      size_t other = Below(documents_.size() - 1);
+      size_t other = UniformInt(documents_.size() - 1);
       if (other >= document) ++other;
       from = documents_[other];
-      start = from.begin + Below(from.size());
+      start = from.begin + UniformInt(from.size());
     } else {
       if (chunk.size() == from.size()) return std::nullopt;
-      start = from.begin + Below(from.size() - chunk.size());
+      start = from.begin + UniformInt(from.size() - chunk.size());
       if (start < chunk.begin) {
         from.end = chunk.begin;
       } else {

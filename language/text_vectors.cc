@@ -38,7 +38,7 @@ Var<float> PoolTokens(TextEmbedderConfig::Pooling pooling, Var<float> x,
     case TextEmbedderConfig::MAX:
       return MaxOfLengths(x, lengths);
     default:
-      return MeanOfLengths(x, lengths);
+      return MeanOfFirstRows(x, lengths);
   }
 }
 

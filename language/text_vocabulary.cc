@@ -289,7 +289,7 @@ std::string TextStream::Append(int32_t id) {
     held_.resize(held_.size() - length);
     break;
   }
-  const size_t known = held_.size() - (stopped_ ? 0 : BeginningOfStop(held_));
+  const size_t known = held_.size() - (stopped_ ? 0 : PartialStopLength(held_));
   bytes_.Append(absl::string_view(held_).substr(0, known), &text);
   held_.erase(0, known);
   return text;
@@ -297,7 +297,7 @@ std::string TextStream::Append(int32_t id) {
 
 // Returns the length of the longest suffix of `text` that is a prefix of a stop
 // string.
-size_t TextStream::BeginningOfStop(absl::string_view text) const {
+size_t TextStream::PartialStopLength(absl::string_view text) const {
   size_t longest = 0;
   for (const std::string& stop : stops_) {
     for (size_t n = std::min(text.size(), stop.size() - 1); n > longest; --n) {

@@ -148,7 +148,7 @@ class TextStream {
   bool stopped() const { return stopped_; }
 
  private:
-  size_t BeginningOfStop(absl::string_view text) const;
+  size_t PartialStopLength(absl::string_view text) const;
 
   const TextVocabulary& vocabulary_;
   int32_t before_;

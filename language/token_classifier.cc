@@ -118,7 +118,7 @@ Var<float> TokenClassifier::Readouts(
   };
   const auto rows = static_cast<int64_t>(chosen.size());
   // No position attends to the padding after it.
-  const PaddedIds ids = Pad(rows, /*pad=*/0, arena, [&](int64_t row) {
+  const PaddedIds ids = PadSequences(rows, /*pad=*/0, arena, [&](int64_t row) {
     return absl::MakeConstSpan(sequence(row).tokens);
   });
   int64_t count = 0;
@@ -308,10 +308,11 @@ absl::StatusOr<Traced<float>> TokenClassifier::Trace(
   traced.pass = [this, sequence](Forward<float>& with) {
     absl::Span<const int32_t> labels;
     const Var<float> readouts = Readouts(with, {sequence}, {0}, &labels);
-    return PickEach(LogSoftmax(decoder_.head().Logits(with, readouts)), labels);
+    return PickPerRow(LogSoftmax(decoder_.head().Logits(with, readouts)),
+                      labels);
   };
-  traced.lens = LensOf<float>(decoder_, names,
-                              [](size_t label) { return absl::StrCat(label); });
+  traced.lens = MakeLogitLens<float>(
+      decoder_, names, [](size_t label) { return absl::StrCat(label); });
   return traced;
 }
 

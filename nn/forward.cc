@@ -106,8 +106,9 @@ HookRequest Forward<T>::RequestFor(const char* name) const {
 }
 
 template <typename T>
-Var<T> Forward<T>::Visit(const char* name, Var<T> value, Var<T> input,
-                         const std::optional<RowPlace>& place) const {
+Var<T> Forward<T>::PassThroughHook(
+    const char* name, Var<T> value, Var<T> input,
+    const std::optional<RowBlockPosition>& place) const {
   const std::string& site = SiteName(name);
   const HookRequest request = hook_->Request(site);
   if (request.replacement) {
@@ -134,11 +135,11 @@ Var<T> Forward<T>::Visit(const char* name, Var<T> value, Var<T> input,
   if (request.value) hook_->OnValue(site, value);
   if (place.has_value() && request.rows.any()) {
     const Shape& shape = value.shape();
-    const RowStatistics rows = RowStatistics::New(
+    const AttentionStatistics rows = AttentionStatistics::New(
         tape_.arena(), request.rows,
         shape.rank() == 4 ? shape : Shape({1, 1, value.rows()}));
-    ReadRows(value, *place, rows);
-    hook_->OnRows(site, rows);
+    WriteRowStatistics(value, *place, rows);
+    hook_->OnRowStatistics(site, rows);
   }
   return value;
 }

@@ -83,26 +83,30 @@ class Forward {
   // with which the hook replaces it. `input` has the shape of `value`; see
   // HookRequest.
   Var<T> Site(const char* name, Var<T> value, Var<T> input = {}) const {
-    return hook_ == nullptr ? value : Visit(name, value, input, RowPlace());
+    return hook_ == nullptr
+               ? value
+               : PassThroughHook(name, value, input, RowBlockPosition());
   }
   // Like Site(), for attention weights whose queries are not at the positions
   // of the first keys. `place` has the positions of the queries.
   Var<T> WeightsSite(const char* name, Var<T> weights,
-                     const RowPlace& place) const {
-    return hook_ == nullptr ? weights : Visit(name, weights, {}, place);
+                     const RowBlockPosition& place) const {
+    return hook_ == nullptr ? weights
+                            : PassThroughHook(name, weights, {}, place);
   }
   // Like Site(), for a value that a kernel does not store. If the hook reads
   // the value, calls compute() -> Var<T> without recording operations. If
   // `place` is set, also calls compute() for row statistics.
   template <typename F>
-  void LazySite(const char* name, F compute,
-                const std::optional<RowPlace>& place = std::nullopt) const {
+  void LazySite(
+      const char* name, F compute,
+      const std::optional<RowBlockPosition>& place = std::nullopt) const {
     const HookRequest request = Request(name);
     const bool reads_rows = place.has_value() && request.rows.any();
     if ((!request.value && !reads_rows) || tape_.in_backward()) return;
     const bool recording = tape_.recording();
     tape_.set_recording(false);
-    Visit(name, compute(), {}, place);
+    PassThroughHook(name, compute(), {}, place);
     tape_.set_recording(recording);
   }
 
@@ -110,13 +114,15 @@ class Forward {
   // requests. `name` is the hook point of the weights, which are not stored.
   // `rows` is [batch, heads, queries, ..]. Returns no arrays while a pass is
   // recomputed.
-  RowStatistics NewRows(const char* name, const Shape& rows) const {
+  AttentionStatistics NewRowStatistics(const char* name,
+                                       const Shape& rows) const {
     if (hook_ == nullptr || tape_.in_backward()) return {};
-    return RowStatistics::New(tape_.arena(), RequestFor(name).rows, rows);
+    return AttentionStatistics::New(tape_.arena(), RequestFor(name).rows, rows);
   }
   // Passes row statistics to the hook. A no-op if they are empty.
-  void GiveRows(const char* name, const RowStatistics& rows) const {
-    if (rows.has_value()) hook_->OnRows(SiteName(name), rows);
+  void PassRowStatistics(const char* name,
+                         const AttentionStatistics& rows) const {
+    if (rows.has_value()) hook_->OnRowStatistics(SiteName(name), rows);
   }
 
   Tape<T>& tape() const { return tape_; }
@@ -128,8 +134,8 @@ class Forward {
   const std::string& SiteName(const char* name) const;
   HookRequest RequestFor(const char* name) const;
   // Computes row statistics only if `place` is set.
-  Var<T> Visit(const char* name, Var<T> value, Var<T> input,
-               const std::optional<RowPlace>& place) const;
+  Var<T> PassThroughHook(const char* name, Var<T> value, Var<T> input,
+                         const std::optional<RowBlockPosition>& place) const;
 
   struct Companion;
 

@@ -207,7 +207,7 @@ TEST(ForwardTest, CompanionsTakeTheModeAndTheRandomState) {
       EXPECT_EQ(of_companion.training(), training);
       EXPECT_EQ(of_companion.random().seed, 3);
       EXPECT_EQ(of_companion.random().step, 5);
-      EXPECT_EQ(of_companion.random().NumberOf(1), 5);
+      EXPECT_EQ(of_companion.random().ExampleNumber(1), 5);
     }
   }
   EXPECT_DEATH(passes.companion(2), "call MakeCompanions\\(\\) first");

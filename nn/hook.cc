@@ -47,7 +47,7 @@ bool MatchesSite(absl::Span<const std::string> patterns,
       [&](const std::string& pattern) { return MatchesSite(pattern, site); });
 }
 
-std::string JoinSteps(absl::string_view site) {
+std::string AllStepsPattern(absl::string_view site) {
   constexpr absl::string_view kStep = "step[";
   const size_t step = absl::StartsWith(site, kStep) ? 0 : site.find("/step[");
   if (step == site.npos) return std::string(site);

@@ -53,8 +53,8 @@ struct HookRequest {
   // Whether Replace() receives the input of the hook point instead of its
   // value. The input of "residual" is the term to which the branch is added.
   bool input = false;
-  // Statistics of the rows of attention weights. See OnRows().
-  RowRequest rows = {};
+  // Statistics of the rows of attention weights. See OnRowStatistics().
+  RowStatisticsRequest rows = {};
 
   // Whether the hook reads or replaces the value itself, not only its row
   // statistics.
@@ -84,8 +84,8 @@ class Hook {
   // They describe the weights with which the pass continues, and may include
   // statistics that this hook did not request. Valid until the tape is rewound
   // or runs a backward pass.
-  virtual void OnRows(const std::string& /*site*/,
-                      const RowStatistics& /*rows*/) {}
+  virtual void OnRowStatistics(const std::string& /*site*/,
+                               const AttentionStatistics& /*rows*/) {}
 
   // Called in the backward pass when the gradient value.grad_data() is
   // complete. Not called for a value without a gradient.
@@ -109,7 +109,7 @@ bool MatchesSite(absl::Span<const std::string> patterns,
 
 // Returns the name of a hook point with a star in place of the step of a
 // recurrent decoder: "step[*]/decoder/attention/weights".
-std::string JoinSteps(absl::string_view site);
+std::string AllStepsPattern(absl::string_view site);
 
 // Copies the values or gradients at hook points that match a pattern.
 //

@@ -97,11 +97,11 @@ TEST(MatchesSite, StarStandsForAnyCharactersAndBracketsForThemselves) {
   EXPECT_FALSE(MatchesSite("*a", ""));
 }
 
-TEST(JoinSteps, GivesAllStepsOneName) {
-  EXPECT_EQ(JoinSteps("step[12]/decoder/state"), "step[*]/decoder/state");
-  EXPECT_EQ(JoinSteps("a/step[0]/b"), "a/step[*]/b");
-  EXPECT_EQ(JoinSteps("footstep[0]/b"), "footstep[0]/b");
-  EXPECT_EQ(JoinSteps("encoder/layers[1]/x"), "encoder/layers[1]/x");
+TEST(AllStepsPattern, GivesAllStepsOneName) {
+  EXPECT_EQ(AllStepsPattern("step[12]/decoder/state"), "step[*]/decoder/state");
+  EXPECT_EQ(AllStepsPattern("a/step[0]/b"), "a/step[*]/b");
+  EXPECT_EQ(AllStepsPattern("footstep[0]/b"), "footstep[0]/b");
+  EXPECT_EQ(AllStepsPattern("encoder/layers[1]/x"), "encoder/layers[1]/x");
 }
 
 TEST(Probe, NobodyWatchesAtFirst) {

@@ -23,8 +23,8 @@ double Magnitude(T weight) {
 // Computes the statistics of one row, whose query is at the position of key row
 // `position`.
 template <typename T>
-void ReadRow(absl::Span<const T> weights, const RowPlace& place,
-             int64_t position, const RowStatistics& to, int64_t row) {
+void ReadRow(absl::Span<const T> weights, const RowBlockPosition& place,
+             int64_t position, const AttentionStatistics& to, int64_t row) {
   double sum = 0;
   double top = 0;
   double max =
@@ -76,7 +76,7 @@ void ReadRow(absl::Span<const T> weights, const RowPlace& place,
 
 }  // namespace
 
-void RowRequest::Add(const RowRequest& other) {
+void RowStatisticsRequest::Add(const RowStatisticsRequest& other) {
   entropy |= other.entropy;
   top |= other.top;
   first |= other.first;
@@ -87,9 +87,9 @@ void RowRequest::Add(const RowRequest& other) {
   }
 }
 
-RowStatistics RowStatistics::New(Arena& arena, const RowRequest& request,
-                                 const Shape& shape) {
-  RowStatistics rows;
+AttentionStatistics AttentionStatistics::New(
+    Arena& arena, const RowStatisticsRequest& request, const Shape& shape) {
+  AttentionStatistics rows;
   if (!request.any()) return rows;
   rows.batch = shape[0];
   rows.heads = shape[1];
@@ -117,14 +117,15 @@ RowStatistics RowStatistics::New(Arena& arena, const RowRequest& request,
   return rows;
 }
 
-const double* RowStatistics::Window(int64_t width) const {
+const double* AttentionStatistics::Window(int64_t width) const {
   const auto found = std::find(widths.begin(), widths.end(), width);
   REGARD_CHECK(found != widths.end()) << "no window of width " << width;
   return window(found - widths.begin());
 }
 
 template <typename T>
-void ReadRows(Var<T> weights, const RowPlace& place, const RowStatistics& to) {
+void WriteRowStatistics(Var<T> weights, const RowBlockPosition& place,
+                        const AttentionStatistics& to) {
   const Shape& shape = weights.shape();
   const bool has_heads = shape.rank() == 4;
   const int64_t heads = has_heads ? shape[1] : 1;
@@ -139,6 +140,6 @@ void ReadRows(Var<T> weights, const RowPlace& place, const RowStatistics& to) {
   }
 }
 
-REGARD_INSTANTIATE_FUNCTION(ReadRows);
+REGARD_INSTANTIATE_FUNCTION(WriteRowStatistics);
 
 }  // namespace regard

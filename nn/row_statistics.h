@@ -28,25 +28,26 @@
 namespace regard {
 
 // The statistics that a hook requests. `sum` is always included.
-struct RowRequest {
+struct RowStatisticsRequest {
   bool entropy = false;
   bool top = false;  // top, top_key and max
   bool first = false;
   std::vector<int64_t> windows = {};  // widths, each at least 1
 
   bool any() const { return entropy || top || first || !windows.empty(); }
-  void Add(const RowRequest& other);
+  void Add(const RowStatisticsRequest& other);
 };
 
 // The row statistics of one attention layer, as arrays [batch, heads, queries].
 // Arrays that were not requested are null. Trivially copyable. An arena owns
 // the memory.
-struct RowStatistics {
+struct AttentionStatistics {
   // Allocates the arrays that `request` requests, for `rows` [batch, heads,
   // queries, ..]. Sets all rows to the statistics of a row whose keys are all
   // masked.
-  static RowStatistics New(Arena& arena, const RowRequest& request,
-                           const Shape& rows);
+  static AttentionStatistics New(Arena& arena,
+                                 const RowStatisticsRequest& request,
+                                 const Shape& rows);
 
   bool has_value() const { return sum != nullptr; }
   int64_t size() const { return batch * heads * queries; }
@@ -74,7 +75,7 @@ struct RowStatistics {
 };
 
 // The position of a block of weights within all weights of an attention layer.
-struct RowPlace {
+struct RowBlockPosition {
   int64_t example = 0;      // index of the first example
   int64_t first_query = 0;  // row of the first query
   int64_t first_key = 0;    // key row of the first column
@@ -90,7 +91,8 @@ struct RowPlace {
 // Writes the statistics of `weights` to their rows in `to`. The last axis of
 // `weights` is the keys. If the rank is 4, the second axis is the heads.
 template <typename T>
-void ReadRows(Var<T> weights, const RowPlace& place, const RowStatistics& to);
+void WriteRowStatistics(Var<T> weights, const RowBlockPosition& place,
+                        const AttentionStatistics& to);
 
 }  // namespace regard
 

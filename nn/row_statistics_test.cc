@@ -25,11 +25,12 @@ using ::testing::IsNan;
 
 constexpr double kLog2 = 0.6931471805599453;
 
-RowRequest Everything() {
+RowStatisticsRequest Everything() {
   return {.entropy = true, .top = true, .first = true, .windows = {1, 2}};
 }
 
-absl::Span<const double> All(const RowStatistics& rows, const double* array) {
+absl::Span<const double> All(const AttentionStatistics& rows,
+                             const double* array) {
   return {array, static_cast<size_t>(rows.size())};
 }
 
@@ -39,9 +40,9 @@ TEST(RowStatisticsTest, HaveTheValuesOfAFewRows) {
   Tape<double> tape;
   const Var<double> weights =
       tape.Constant({1, 1, 3, 3}, {.5, .5, 0, -.75, 0, .25, 0, 0, 0});
-  const RowStatistics rows =
-      RowStatistics::New(tape.arena(), Everything(), weights.shape());
-  ReadRows(weights, {}, rows);
+  const AttentionStatistics rows =
+      AttentionStatistics::New(tape.arena(), Everything(), weights.shape());
+  WriteRowStatistics(weights, {}, rows);
   EXPECT_THAT(All(rows, rows.sum), ElementsAre(1, 1, 0));
   EXPECT_THAT(All(rows, rows.entropy),
               ElementsAre(DoubleEq(kLog2),
@@ -56,8 +57,8 @@ TEST(RowStatisticsTest, HaveTheValuesOfAFewRows) {
 
 TEST(RowStatisticsTest, OfRowsThatAreNotReadAreThoseWithoutAKey) {
   Arena arena;
-  const RowStatistics rows =
-      RowStatistics::New(arena, Everything(), {2, 1, 3, 7});
+  const AttentionStatistics rows =
+      AttentionStatistics::New(arena, Everything(), {2, 1, 3, 7});
   const double* const arrays[] = {rows.sum,      rows.entropy, rows.top,
                                   rows.max,      rows.first,   rows.Window(1),
                                   rows.Window(2)};
@@ -69,9 +70,9 @@ TEST(RowStatisticsTest, OfRowsThatAreNotReadAreThoseWithoutAKey) {
 
 TEST(RowStatisticsTest, HasNoArrayThatNobodyWishesFor) {
   Arena arena;
-  EXPECT_FALSE(RowStatistics::New(arena, {}, {1, 1, 1}).has_value());
-  const RowStatistics rows =
-      RowStatistics::New(arena, {.entropy = true}, {1, 1, 1});
+  EXPECT_FALSE(AttentionStatistics::New(arena, {}, {1, 1, 1}).has_value());
+  const AttentionStatistics rows =
+      AttentionStatistics::New(arena, {.entropy = true}, {1, 1, 1});
   EXPECT_NE(rows.sum, nullptr);
   EXPECT_NE(rows.entropy, nullptr);
   EXPECT_EQ(rows.top, nullptr);
@@ -85,16 +86,16 @@ TEST(RowStatisticsTest, OfAPartAreInTheirPlace) {
   Tape<float> tape;
   const Var<float> weights = tape.Constant({1, 2, 2, 2}, {.25F, .75F, 1, 0,  //
                                                           0, -1, 0, 0});
-  const RowStatistics rows =
-      RowStatistics::New(tape.arena(), Everything(), {2, 2, 4});
+  const AttentionStatistics rows =
+      AttentionStatistics::New(tape.arena(), Everything(), {2, 2, 4});
   const int32_t keys[] = {1, 3};
-  ReadRows(weights,
-           {.example = 1,
-            .first_query = 1,
-            .keys = keys,
-            .part_of_keys = true,
-            .offset = 2},
-           rows);
+  WriteRowStatistics(weights,
+                     {.example = 1,
+                      .first_query = 1,
+                      .keys = keys,
+                      .part_of_keys = true,
+                      .offset = 2},
+                     rows);
   const auto example_rows = [&](const auto* array) {
     return absl::MakeConstSpan(array, 16).subspan(8);
   };
@@ -113,9 +114,9 @@ TEST(RowStatisticsTest, OfAPartAreInTheirPlace) {
 TEST(RowStatisticsTest, OfNanAreNan) {
   Tape<float> tape;
   const Var<float> weights = tape.Constant({1, 1, 1, 2}, {.5F, std::nanf("")});
-  const RowStatistics rows =
-      RowStatistics::New(tape.arena(), Everything(), weights.shape());
-  ReadRows(weights, {.offset = 1}, rows);
+  const AttentionStatistics rows =
+      AttentionStatistics::New(tape.arena(), Everything(), weights.shape());
+  WriteRowStatistics(weights, {.offset = 1}, rows);
   EXPECT_THAT(All(rows, rows.sum), ElementsAre(IsNan()));
   EXPECT_THAT(All(rows, rows.max), ElementsAre(IsNan()));
   EXPECT_THAT(All(rows, rows.Window(1)), ElementsAre(IsNan()));
@@ -123,18 +124,19 @@ TEST(RowStatisticsTest, OfNanAreNan) {
 }
 
 TEST(RowRequestTest, AddsWhatIsMissing) {
-  RowRequest request = {.entropy = true, .windows = {4, 2}};
+  RowStatisticsRequest request = {.entropy = true, .windows = {4, 2}};
   request.Add({.first = true, .windows = {2, 3}});
   EXPECT_TRUE(request.entropy && request.first && !request.top);
   EXPECT_THAT(request.windows, ElementsAre(4, 2, 3));
-  EXPECT_FALSE(RowRequest().any());
-  EXPECT_TRUE(RowRequest({.windows = {1}}).any());
+  EXPECT_FALSE(RowStatisticsRequest().any());
+  EXPECT_TRUE(RowStatisticsRequest({.windows = {1}}).any());
 }
 
 // Requests only row statistics.
 class Reader : public Hook<double> {
  public:
-  explicit Reader(RowRequest request) : request_(std::move(request)) {}
+  explicit Reader(RowStatisticsRequest request)
+      : request_(std::move(request)) {}
 
   HookRequest Request(const std::string&) override {
     return {.rows = request_};
@@ -142,7 +144,8 @@ class Reader : public Hook<double> {
   void OnValue(const std::string&, Var<double>) override {
     ADD_FAILURE() << "a value is read";
   }
-  void OnRows(const std::string& site, const RowStatistics& rows) override {
+  void OnRowStatistics(const std::string& site,
+                       const AttentionStatistics& rows) override {
     sites.push_back(site);
     sums.push_back(rows.sum[0]);
     if (!request_.windows.empty()) {
@@ -155,7 +158,7 @@ class Reader : public Hook<double> {
   std::vector<double> inside;
 
  private:
-  const RowRequest request_;
+  const RowStatisticsRequest request_;
 };
 
 TEST(RowStatisticsTest, OfASiteGoToEachProbeThatWishesForThem) {
@@ -172,14 +175,14 @@ TEST(RowStatisticsTest, OfASiteGoToEachProbeThatWishesForThem) {
   const Var<double> weights = tape.Constant({1, 1, 1, 3}, {.5, .25, .125});
   forward.Site("weights", weights);
   forward.WeightsSite("weights", weights, {.offset = 2});
-  // Without a RowPlace, a value that a kernel does not store must not be
-  // computed for row statistics.
+  // Without a RowBlockPosition, a value that a kernel does not store must not
+  // be computed for row statistics.
   forward.LazySite("weights", [&] {
     ADD_FAILURE() << "it is computed";
     return weights;
   });
   forward.LazySite(
-      "weights", [&] { return weights; }, RowPlace{.offset = 1});
+      "weights", [&] { return weights; }, RowBlockPosition{.offset = 1});
   EXPECT_THAT(outer.inside, ElementsAre(.5, .125, .25));
   EXPECT_THAT(inner.inside, ElementsAre(.5, .375, .75));
   EXPECT_THAT(outer.sums, Each(.875));

@@ -39,9 +39,10 @@ void ScopedHook<T>::OnGradient(const std::string& site, Var<T> value) {
 }
 
 template <typename T>
-void ScopedHook<T>::OnRows(const std::string& site, const RowStatistics& rows) {
+void ScopedHook<T>::OnRowStatistics(const std::string& site,
+                                    const AttentionStatistics& rows) {
   for (Hook<T>* const hook : {outer_, inner_}) {
-    if (hook->Request(site).rows.any()) hook->OnRows(site, rows);
+    if (hook->Request(site).rows.any()) hook->OnRowStatistics(site, rows);
   }
 }
 

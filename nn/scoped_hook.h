@@ -29,7 +29,8 @@ class ScopedHook : private Hook<T> {
   HookRequest Request(const std::string& site) override;
   void OnValue(const std::string& site, Var<T> value) override;
   void OnGradient(const std::string& site, Var<T> value) override;
-  void OnRows(const std::string& site, const RowStatistics& rows) override;
+  void OnRowStatistics(const std::string& site,
+                       const AttentionStatistics& rows) override;
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
 
   Forward<T>& forward_;

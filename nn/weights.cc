@@ -41,7 +41,7 @@ absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
   return absl::OkStatus();
 }
 
-std::string ParameterNotFinite(const ParameterStore<float>& parameters) {
+std::string FindNonFiniteParameter(const ParameterStore<float>& parameters) {
   for (const TensorView& tensor :
        SlabViews(parameters, parameters.values(), "")) {
     if (!std::ranges::all_of(tensor.values,
@@ -58,7 +58,7 @@ absl::Status LoadWeights(const std::string& path,
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                           SafetensorsReader::Open(path));
   REGARD_RETURN_IF_ERROR(ReadSlab(reader, "", parameters, parameters.values()));
-  const std::string name = ParameterNotFinite(parameters);
+  const std::string name = FindNonFiniteParameter(parameters);
   if (name.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       path, ": tensor '", name,

@@ -40,7 +40,7 @@ absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
 
 // Returns the name of the first parameter with a non-finite number, or "" if
 // all numbers are finite.
-std::string ParameterNotFinite(const ParameterStore<float>& parameters);
+std::string FindNonFiniteParameter(const ParameterStore<float>& parameters);
 
 // Reads all parameters from a file. Non-finite numbers are an error.
 absl::Status LoadWeights(const std::string& path,

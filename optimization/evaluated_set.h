@@ -44,7 +44,7 @@ struct ExampleMetric {
   // aggregate.
   void Add(absl::Span<const double> statistics_of_example);
 
-  absl::Span<const double> Of(size_t example) const {
+  absl::Span<const double> StatisticsOf(size_t example) const {
     return absl::MakeConstSpan(statistics)
         .subspan(example * static_cast<size_t>(aggregate->width),
                  static_cast<size_t>(aggregate->width));
@@ -54,7 +54,9 @@ struct ExampleMetric {
   // for one example.
   double ValueOf(absl::Span<const size_t> examples) const;
   double Value() const;
-  double ValueOf(size_t example) const { return aggregate->value(Of(example)); }
+  double ValueOf(size_t example) const {
+    return aggregate->value(StatisticsOf(example));
+  }
 };
 
 // The texts of an example, for people to read, and its length.

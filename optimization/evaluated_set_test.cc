@@ -19,7 +19,7 @@ ExampleMetric Accuracy() {
 
 TEST(ExampleMetricTest, FollowsFromSumsOverExamples) {
   const ExampleMetric metric = Accuracy();
-  EXPECT_THAT(metric.Of(2), ElementsAre(3, 5));
+  EXPECT_THAT(metric.StatisticsOf(2), ElementsAre(3, 5));
   EXPECT_DOUBLE_EQ(metric.Value(), 5.0 / 10);
   EXPECT_DOUBLE_EQ(metric.ValueOf(2), 3.0 / 5);
   EXPECT_DOUBLE_EQ(metric.ValueOf({0, 1}), 2.0 / 5);

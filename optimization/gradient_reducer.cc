@@ -78,11 +78,13 @@ void GradientReducer<T>::AddBatch(ComputeShard compute) {
     if (slab.get() != sum_) free_.push_back(slab.get());
   }
   std::fill(nodes_.begin(), nodes_.end(), Node());
-  pool_.Run(num_workers_,
-            [&](int64_t worker) { Work(static_cast<int>(worker), compute); });
+  pool_.Run(num_workers_, [&](int64_t worker) {
+    RunWorker(static_cast<int>(worker), compute);
+  });
 
   folds_.clear();
-  GradientSlab<T>* const batch = FoldRest(shards_.begin, shards_.end);
+  GradientSlab<T>* const batch =
+      AppendRemainingFolds(shards_.begin, shards_.end);
   if (rank_sum_.has_value()) {
     FinishChunks(chunks_.all());
     rank_sum_->Add(*batch);
@@ -146,7 +148,7 @@ void GradientReducer<T>::FinishChunks(ChunkRange chunks) {
 }
 
 template <typename T>
-bool GradientReducer<T>::Finished(int begin, int end) const {
+bool GradientReducer<T>::IsFinished(int begin, int end) const {
   return nodes_[begin].slab != nullptr && nodes_[begin].end == end;
 }
 
@@ -155,7 +157,7 @@ int GradientReducer<T>::TakeFold(int begin, int end, Fold* fold,
                                  int* fold_end) {
   if (end - begin == 1) return -1;
   const int middle = MiddleShard(begin, end);
-  if (Finished(begin, middle) && Finished(middle, end)) {
+  if (IsFinished(begin, middle) && IsFinished(middle, end)) {
     *fold = {nodes_[begin].slab, nodes_[middle].slab};
     *fold_end = end;
     nodes_[begin].slab = nullptr;
@@ -167,7 +169,7 @@ int GradientReducer<T>::TakeFold(int begin, int end, Fold* fold,
 }
 
 template <typename T>
-void GradientReducer<T>::Work(int worker, ComputeShard compute) {
+void GradientReducer<T>::RunWorker(int worker, ComputeShard compute) {
   std::unique_lock<std::mutex> lock(mutex_);
   while (next_shard_ < shards_.end) {
     Fold fold;
@@ -198,11 +200,11 @@ void GradientReducer<T>::Work(int worker, ComputeShard compute) {
 }
 
 template <typename T>
-GradientSlab<T>* GradientReducer<T>::FoldRest(int begin, int end) {
-  if (Finished(begin, end)) return nodes_[begin].slab;
+GradientSlab<T>* GradientReducer<T>::AppendRemainingFolds(int begin, int end) {
+  if (IsFinished(begin, end)) return nodes_[begin].slab;
   const int middle = MiddleShard(begin, end);
-  GradientSlab<T>* const left = FoldRest(begin, middle);
-  AppendFold(left, FoldRest(middle, end));
+  GradientSlab<T>* const left = AppendRemainingFolds(begin, middle);
+  AppendFold(left, AppendRemainingFolds(middle, end));
   return left;
 }
 

@@ -116,15 +116,15 @@ class GradientReducer {
     GradientSlab<T>* right = nullptr;
   };
 
-  bool Finished(int begin, int end) const;
+  bool IsFinished(int begin, int end) const;
   // Finds an inner node of the subtree [begin, end) whose children are
   // finished. Moves the children to `fold`, and sets `fold_end`. Returns the
   // first shard of the node, or -1 if no such node exists.
   int TakeFold(int begin, int end, Fold* fold, int* fold_end);
-  void Work(int worker, ComputeShard compute);
+  void RunWorker(int worker, ComputeShard compute);
   // Appends the additions that the node [begin, end) still needs. Returns the
   // slab that will contain its sum.
-  GradientSlab<T>* FoldRest(int begin, int end);
+  GradientSlab<T>* AppendRemainingFolds(int begin, int end);
   void AppendFold(GradientSlab<T>* left, GradientSlab<T>* right);
   // Executes folds_ on all threads, and sets the norms if the sum is ready.
   void FinishChunks(ChunkRange chunks);

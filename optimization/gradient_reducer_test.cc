@@ -141,9 +141,10 @@ TEST(GradientReducerTest, AnyNumberOfThreadsAndShardsEndsWithTheSameBits) {
         for (uint64_t batch = 0; batch < 3; ++batch) {
           const RandomStream durations(batch, "durations");
           reducer.AddBatch([&](int, int shard, GradientSlab<float>& slab) {
-            std::this_thread::sleep_for(std::chrono::microseconds(
-                durations.BelowAt(static_cast<uint64_t>(8 * threads + shard),
-                                  shard == 0 ? 2000 : 200)));
+            std::this_thread::sleep_for(
+                std::chrono::microseconds(durations.UniformIntAt(
+                    static_cast<uint64_t>(8 * threads + shard),
+                    shard == 0 ? 2000 : 200)));
             store.Fill(batch, shard, slab);
           });
           ASSERT_TRUE(reducer.ready());
@@ -431,8 +432,8 @@ TEST(GradientReducerTest, AWarmBatchOfRanksAllocatesNothing) {
         });
         reducer.Gather(weights.span());
       }
-      // LargestOf() returns after all ranks have called it.
-      return LargestOf(&ranks, 0);
+      // MaxOverRanks() returns after all ranks have called it.
+      return MaxOverRanks(&ranks, 0);
     };
     add(2);
     const int64_t before = AllocationCount();

@@ -144,7 +144,8 @@ void CommandLine::Switch(absl::string_view name, bool* value,
   flags_.push_back({name, "", help, "", set});
 }
 
-void CommandLine::Former(absl::string_view name, absl::string_view instead) {
+void CommandLine::RemovedFlag(absl::string_view name,
+                              absl::string_view instead) {
   former_.emplace(name, instead);
 }
 
@@ -235,7 +236,7 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
   return absl::OkStatus();
 }
 
-int FinishOutput() {
+int FlushStandardOutput() {
   // fflush() reports an error of this flush. ferror() also reports errors of
   // earlier flushes.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
@@ -244,14 +245,14 @@ int FinishOutput() {
 }
 
 int ExitCode(const absl::Status& status) {
-  if (status.ok()) return FinishOutput();
+  if (status.ok()) return FlushStandardOutput();
   const bool help = absl::IsCancelled(status);
   // Messages quote contents of files, which may contain terminal control
   // sequences.
   const std::string message =
       PrintableLines(absl::StripSuffix(status.message(), "\n"));
   std::fputs(absl::StrCat(message, "\n").c_str(), help ? stdout : stderr);
-  if (help) return FinishOutput();
+  if (help) return FlushStandardOutput();
   if (absl::IsInternal(status)) return kExitDiverged;
   return IsMachineFailure(status) ? kExitFailed : kExitWrongInput;
 }

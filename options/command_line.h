@@ -63,7 +63,7 @@ class CommandLine {
   void Switch(absl::string_view name, bool* value, absl::string_view help);
   // Adds a flag that an earlier version had. Using this flag is an error whose
   // message recommends `instead`.
-  void Former(absl::string_view name, absl::string_view instead);
+  void RemovedFlag(absl::string_view name, absl::string_view instead);
   // Collects positional arguments: arguments that do not begin with '-', "-"
   // itself, negative numbers, and all arguments after `--`. Without this call,
   // positional arguments are errors.
@@ -101,7 +101,7 @@ class CommandLine {
 // Flushes standard output and returns the exit code for main(). If some output
 // could not be written, prints a message to standard error and returns
 // kExitFailed.
-int FinishOutput();
+int FlushStandardOutput();
 
 // Exit codes of all programs, listed in tools/README.md.
 inline constexpr int kExitFailed = 1;      // IsMachineFailure()
@@ -110,7 +110,8 @@ inline constexpr int kExitDiverged = 3;    // Internal, from the trainer
 
 // Reports `status` and returns the exit code for main(). Prints errors to
 // standard error, and help to standard output. Replaces control characters
-// except newlines and tabs. Calls FinishOutput() unless there is an error.
+// except newlines and tabs. Calls FlushStandardOutput() unless there is an
+// error.
 int ExitCode(const absl::Status& status);
 
 }  // namespace regard

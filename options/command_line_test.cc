@@ -36,7 +36,7 @@ struct Program {
     line.Field("rate", &config, 0, 1, "probability");
     line.Field("steps", &config, 1, 10000000, "updates");
     line.Switch("sample", &sample, "draws");
-    line.Former("width", "--beam=N");
+    line.RemovedFlag("width", "--beam=N");
     if (takes_words) line.Positional(&words, "WORD");
     std::string name = "program";
     std::vector<char*> argv = {name.data()};

@@ -30,8 +30,8 @@ std::string FieldName(const google::protobuf::FieldDescriptor& field);
 
 // Returns an error message, such as "no field 'optimzer' in Training; did you
 // mean 'optimizer'?".
-std::string NoSuchField(const google::protobuf::Descriptor& message,
-                        absl::string_view name);
+std::string NoSuchFieldMessage(const google::protobuf::Descriptor& message,
+                               absl::string_view name);
 
 // Joins two paths with a dot. Either path may be empty.
 std::string JoinFieldPath(absl::string_view parent, absl::string_view name);
@@ -58,7 +58,7 @@ std::vector<PathStep> SplitPath(absl::string_view path);
 // invalid UTF-8.
 
 // A value that consists of one token, with an optional minus sign.
-struct WrittenValue {
+struct ValueToken {
   bool negative = false;
   Token::Kind kind = Token::Kind::kEnd;
   absl::string_view text;  // text of the token
@@ -67,8 +67,7 @@ struct WrittenValue {
 // Returns an error message if `written` is not valid for the scalar or enum
 // `field`.
 std::optional<std::string> FindValueProblem(
-    const google::protobuf::FieldDescriptor& field,
-    const WrittenValue& written);
+    const google::protobuf::FieldDescriptor& field, const ValueToken& written);
 
 // Sets `field` of `message` to the value in `text`, which must be valid.
 // Successive strings are concatenated. For a repeated field, sets the element
@@ -87,8 +86,8 @@ google::protobuf::Message* MutableField(
 // Merges `part` into `whole`, a message of the same type, as a config is merged
 // into its base. Scalars and lists in `part` replace the values in `whole`.
 // Messages are merged field by field.
-void LayOver(const google::protobuf::Message& part,
-             google::protobuf::Message* whole);
+void MergeInto(const google::protobuf::Message& part,
+               google::protobuf::Message* whole);
 
 // Returns a description of the values of a field, such as "an integer" or "a
 // string in quotes".

@@ -60,23 +60,23 @@ TEST(LayOverTest, ListsReplaceAndMessagesCombine) {
   DescriptorProto whole = parse(
       "name: 'a' reserved_name: 'x' reserved_name: 'y' options { deprecated: "
       "true uninterpreted_option { identifier_value: 'b' } }");
-  LayOver(parse("options { map_entry: true uninterpreted_option { "
-                "identifier_value: 'c' } }"),
-          &whole);
+  MergeInto(parse("options { map_entry: true uninterpreted_option { "
+                  "identifier_value: 'c' } }"),
+            &whole);
   EXPECT_EQ(whole.name(), "a");
   EXPECT_THAT(whole.reserved_name(), ElementsAre("x", "y"));
   EXPECT_TRUE(whole.options().deprecated());
   EXPECT_TRUE(whole.options().map_entry());
   ASSERT_EQ(whole.options().uninterpreted_option_size(), 1);
   EXPECT_EQ(whole.options().uninterpreted_option(0).identifier_value(), "c");
-  LayOver(parse("reserved_name: 'z'"), &whole);
+  MergeInto(parse("reserved_name: 'z'"), &whole);
   EXPECT_THAT(whole.reserved_name(), ElementsAre("z"));
   EXPECT_EQ(whole.options().uninterpreted_option_size(), 1);
 }
 
 TEST(NoSuchFieldTest, ExtensionOfAPlugInThatIsNotLinkedIn) {
-  EXPECT_EQ(NoSuchField(*google::protobuf::EnumOptions::descriptor(),
-                        "[my_project.block_sparse_kernel]"),
+  EXPECT_EQ(NoSuchFieldMessage(*google::protobuf::EnumOptions::descriptor(),
+                               "[my_project.block_sparse_kernel]"),
             "no extension '[my_project.block_sparse_kernel]' of EnumOptions "
             "is linked in; add its target to the program's regard_binary()");
 }

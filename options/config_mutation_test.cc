@@ -38,7 +38,7 @@ tree { child { children {} children { leaf: 1 } } }
 // Random numbers from the high bits of Knuth's MMIX generator.
 class Numbers {
  public:
-  uint32_t Below(uint32_t limit) {
+  uint32_t UniformInt(uint32_t limit) {
     state_ = state_ * 6364136223846793005 + 1442695040888963407;
     return static_cast<uint32_t>(state_ >> 33) % limit;
   }
@@ -52,11 +52,11 @@ void Mutate(Numbers* numbers, std::string* text) {
   constexpr absl::string_view kBytes =
       "{}[]<>:;,.\"'\\#-+ \n\t\r0123456789eEfxXuU_abz/\x01\x7f\xc3\xa9\xff";
   const uint32_t size = static_cast<uint32_t>(text->size());
-  const uint32_t at = numbers->Below(size + 1);
-  const char byte = kBytes[numbers->Below(kBytes.size())];
-  switch (numbers->Below(4)) {
+  const uint32_t at = numbers->UniformInt(size + 1);
+  const char byte = kBytes[numbers->UniformInt(kBytes.size())];
+  switch (numbers->UniformInt(4)) {
     case 0:
-      text->erase(at, 1 + numbers->Below(8));
+      text->erase(at, 1 + numbers->UniformInt(8));
       break;
     case 1:
       if (at < size) (*text)[at] = byte;
@@ -65,8 +65,8 @@ void Mutate(Numbers* numbers, std::string* text) {
       text->insert(at, 1, byte);
       break;
     default: {
-      const std::string copy = text->substr(at, numbers->Below(40));
-      text->insert(numbers->Below(size + 1), copy);
+      const std::string copy = text->substr(at, numbers->UniformInt(40));
+      text->insert(numbers->UniformInt(size + 1), copy);
     }
   }
 }
@@ -103,7 +103,7 @@ TEST(ConfigMutationTest, DamagedFilesGivePlacedErrors) {
   constexpr int kTrials = 6000;
   for (int trial = 0; trial < kTrials; ++trial) {
     std::string text(kValid);
-    for (uint32_t i = numbers.Below(4) + 1; i > 0; --i) {
+    for (uint32_t i = numbers.UniformInt(4) + 1; i > 0; --i) {
       Mutate(&numbers, &text);
     }
     testing::TestConfig config;
@@ -140,8 +140,8 @@ TEST(ConfigMutationTest, DamagedOverridesGivePlacedErrors) {
   int refused = 0;
   constexpr int kTrials = 4000;
   for (int trial = 0; trial < kTrials; ++trial) {
-    std::string argument = valid[numbers.Below(valid.size())];
-    for (uint32_t i = numbers.Below(3) + 1; i > 0; --i) {
+    std::string argument = valid[numbers.UniformInt(valid.size())];
+    for (uint32_t i = numbers.UniformInt(3) + 1; i > 0; --i) {
       Mutate(&numbers, &argument);
     }
     testing::TestConfig config;

@@ -86,7 +86,7 @@ double NumberOf(const Message& options, const FieldDescriptor& field) {
 
 ConfigProblems::Scope::Scope(ConfigProblems& problems, absl::string_view path)
     : problems_(problems), outer_(problems.scope_) {
-  problems_.scope_ = problems_.Absolute(path);
+  problems_.scope_ = problems_.AbsolutePath(path);
 }
 
 ConfigProblems::Scope::~Scope() { problems_.scope_ = std::move(outer_); }
@@ -97,11 +97,11 @@ void ConfigProblems::Add(absl::string_view path, std::string message) {
 
 void ConfigProblems::AddWithin(absl::string_view path, TextRange within,
                                std::string message) {
-  problems_.push_back({Absolute(path), std::move(message), within});
+  problems_.push_back({AbsolutePath(path), std::move(message), within});
 }
 
 void ConfigProblems::Note(absl::string_view path, std::string message) {
-  const std::string at = Absolute(path);
+  const std::string at = AbsolutePath(path);
   std::string note = absl::StrCat(at, at.empty() ? "" : ": ", message);
   if (std::ranges::count(notes_, note) == 0) notes_.push_back(std::move(note));
 }
@@ -157,7 +157,7 @@ void ConfigProblems::RequirePositive(absl::string_view path, double value) {
   Add(path, absl::StrCat("must be positive, got ", Shortest(value)));
 }
 
-std::string ConfigProblems::Absolute(absl::string_view path) const {
+std::string ConfigProblems::AbsolutePath(absl::string_view path) const {
   if (scope_.empty() || path.empty()) return absl::StrCat(scope_, path);
   return absl::StrCat(scope_, ".", path);
 }

@@ -92,7 +92,7 @@ class ConfigProblems {
   absl::Span<const std::string> notes() const { return notes_; }
 
  private:
-  std::string Absolute(absl::string_view path) const;
+  std::string AbsolutePath(absl::string_view path) const;
 
   std::string scope_;
   std::vector<Problem> problems_;

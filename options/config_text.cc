@@ -252,16 +252,20 @@ std::optional<TextProblem> FindEncodingProblem(absl::string_view text) {
                       static_cast<unsigned char>(text[invalid]))};
 }
 
-ConfigText ConfigText::File(std::string name, std::string text) {
-  return ConfigText(std::move(name), std::move(text), /*is_override=*/false);
+ConfigTextWithOrigin ConfigTextWithOrigin::File(std::string name,
+                                                std::string text) {
+  return ConfigTextWithOrigin(std::move(name), std::move(text),
+                              /*is_override=*/false);
 }
 
-ConfigText ConfigText::Override(std::string argument, std::string place) {
-  return ConfigText(std::move(place), std::move(argument),
-                    /*is_override=*/true);
+ConfigTextWithOrigin ConfigTextWithOrigin::Override(std::string argument,
+                                                    std::string place) {
+  return ConfigTextWithOrigin(std::move(place), std::move(argument),
+                              /*is_override=*/true);
 }
 
-ConfigText::ConfigText(std::string name, std::string text, bool is_override)
+ConfigTextWithOrigin::ConfigTextWithOrigin(std::string name, std::string text,
+                                           bool is_override)
     : name_(std::move(name)),
       text_(std::move(text)),
       is_override_(is_override),
@@ -271,45 +275,45 @@ ConfigText::ConfigText(std::string name, std::string text, bool is_override)
   }
 }
 
-int ConfigText::Line(size_t offset) const {
+int ConfigTextWithOrigin::Line(size_t offset) const {
   return static_cast<int>(
       std::upper_bound(line_starts_.begin(), line_starts_.end(), offset) -
       line_starts_.begin());
 }
 
-TextRange ConfigText::LineRange(size_t offset) const {
+TextRange ConfigTextWithOrigin::LineRange(size_t offset) const {
   const size_t begin = line_starts_[Line(offset) - 1];
   size_t end = std::min(text_.find('\n', begin), text_.size());
   if (end > begin && text_[end - 1] == '\r') --end;
   return {begin, end - begin};
 }
 
-int ConfigText::Column(size_t offset) const {
+int ConfigTextWithOrigin::Column(size_t offset) const {
   const size_t begin = line_starts_[Line(offset) - 1];
   return 1 + CountCharacters(
                  absl::string_view(text_).substr(begin, offset - begin));
 }
 
-std::string ConfigText::Origin(size_t offset) const {
+std::string ConfigTextWithOrigin::Origin(size_t offset) const {
   if (is_override_) return name_;
   return absl::StrCat(Printable(name_, kShownCharacters), ":", Line(offset));
 }
 
-std::string ConfigText::Where(size_t offset) const {
+std::string ConfigTextWithOrigin::Where(size_t offset) const {
   if (is_override_) return name_;
   return absl::StrCat(Origin(offset), ":", Column(offset));
 }
 
-TextRange ConfigText::InString(const TextRange& name,
-                               const TextRange& within) const {
+TextRange ConfigTextWithOrigin::LocateInString(const TextRange& name,
+                                               const TextRange& within) const {
   // `places` has the position of each byte of the value in the text. `end` is
   // the end of the value.
   std::vector<TextRange> places;
   size_t end = name.begin + name.length;
   std::vector<TextProblem> ignored;
   TokenStream tokens(text_, end, &ignored);
-  const bool is_argument = tokens.TryConsume("=");
-  if (!is_argument) tokens.TryConsume(":");
+  const bool is_argument = tokens.TryConsumeAnyOf("=");
+  if (!is_argument) tokens.TryConsumeAnyOf(":");
   if (is_argument && tokens.Peek().kind != Token::Kind::kString) {
     while (++end < text_.size()) places.push_back({end, 1});
   }
@@ -338,7 +342,7 @@ TextRange ConfigText::InString(const TextRange& name,
   return {begin, places[last].begin + places[last].length - begin};
 }
 
-std::string ConfigText::Diagnostic(const TextProblem& problem) const {
+std::string ConfigTextWithOrigin::Diagnostic(const TextProblem& problem) const {
   const size_t offset = std::min(problem.range.begin, text_.size());
   const TextRange range = LineRange(offset);
   const absl::string_view line =
@@ -365,7 +369,7 @@ std::string QuotedToken(Token::Kind kind, absl::string_view text) {
   return absl::StrCat(quote, Printable(text), quote);
 }
 
-bool TokenStream::SameLine(const Token& a, const Token& b) const {
+bool TokenStream::AreOnSameLine(const Token& a, const Token& b) const {
   const absl::string_view between = text_.substr(
       a.range.begin, std::max(a.range.begin, b.range.begin) - a.range.begin);
   return between.find('\n') == absl::string_view::npos;
@@ -373,22 +377,22 @@ bool TokenStream::SameLine(const Token& a, const Token& b) const {
 
 std::optional<Token> TokenStream::ConsumeName() {
   if (Peek().kind == Token::Kind::kIdentifier) return Next();
-  if (!AtSymbol("[")) return std::nullopt;
+  if (!IsAtAnyOf("[")) return std::nullopt;
   const size_t begin = Next().range.begin;
   // A name with two words in a row is not valid.
   bool after_word = false;
   while ((Peek().kind == Token::Kind::kIdentifier && !after_word) ||
-         AtSymbol("./")) {
+         IsAtAnyOf("./")) {
     after_word = Next().kind == Token::Kind::kIdentifier;
   }
-  if (!AtSymbol("]")) return std::nullopt;
+  if (!IsAtAnyOf("]")) return std::nullopt;
   const size_t end = Next().range.begin + 1;
   return Token{Token::Kind::kIdentifier, {begin, end - begin}};
 }
 
-void TokenStream::PassWord() {
+void TokenStream::SkipUnspacedTokens() {
   while (Peek(1).range.begin == Peek().range.begin + Peek().range.length &&
-         Peek(1).kind != Token::Kind::kEnd && !Is(Peek(1), "}>],;")) {
+         Peek(1).kind != Token::Kind::kEnd && !IsAnyOf(Peek(1), "}>],;")) {
     Next();
   }
 }
@@ -396,8 +400,8 @@ void TokenStream::PassWord() {
 void TokenStream::SkipBracketed() {
   int depth = 0;
   do {
-    if (AtSymbol(kOpening)) ++depth;
-    if (AtSymbol(kClosing)) --depth;
+    if (IsAtAnyOf(kOpening)) ++depth;
+    if (IsAtAnyOf(kClosing)) --depth;
     Next();
   } while (depth > 0 && Peek().kind != Token::Kind::kEnd);
 }
@@ -405,11 +409,11 @@ void TokenStream::SkipBracketed() {
 void TokenStream::SkipLine(const Token& first) {
   const size_t end = text_.find('\n', first.range.begin);
   const auto may_be_name = [this] {
-    return Peek().kind == Token::Kind::kIdentifier || AtSymbol("[");
+    return Peek().kind == Token::Kind::kIdentifier || IsAtAnyOf("[");
   };
-  while (Peek().kind != Token::Kind::kEnd && !AtSymbol("}>") &&
+  while (Peek().kind != Token::Kind::kEnd && !IsAtAnyOf("}>") &&
          (Peek().range.begin < end || !may_be_name())) {
-    if (AtSymbol(kOpening)) {
+    if (IsAtAnyOf(kOpening)) {
       SkipBracketed();
     } else {
       Next();

@@ -38,13 +38,14 @@ inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;
 // above kMaxConfigBytes.
 std::optional<TextProblem> FindEncodingProblem(absl::string_view text);
 
-class ConfigText {
+class ConfigTextWithOrigin {
  public:
   // `name` is the path as the user gave it, or the name of an embedded text.
-  static ConfigText File(std::string name, std::string text);
+  static ConfigTextWithOrigin File(std::string name, std::string text);
   // `argument` is `path=value`. Messages show `place` as the origin of the
   // argument.
-  static ConfigText Override(std::string argument, std::string place = "--set");
+  static ConfigTextWithOrigin Override(std::string argument,
+                                       std::string place = "--set");
 
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }
@@ -65,7 +66,8 @@ class ConfigText {
   // position of the field's name, which precedes the value. The value is a
   // sequence of quoted strings, or the rest of a `--set` argument. Returns
   // `name` if there is no value.
-  TextRange InString(const TextRange& name, const TextRange& within) const;
+  TextRange LocateInString(const TextRange& name,
+                           const TextRange& within) const;
 
   // Returns the lines to print for a problem: position and message, source
   // line, and caret. Shortens long lines around the caret. Replaces control and
@@ -73,7 +75,7 @@ class ConfigText {
   std::string Diagnostic(const TextProblem& problem) const;
 
  private:
-  ConfigText(std::string name, std::string text, bool is_override);
+  ConfigTextWithOrigin(std::string name, std::string text, bool is_override);
 
   TextRange LineRange(size_t offset) const;
 
@@ -134,24 +136,26 @@ class TokenStream {
     return text_.substr(token.range.begin, token.range.length);
   }
 
-  bool Is(const Token& token, absl::string_view symbols) const {
+  bool IsAnyOf(const Token& token, absl::string_view symbols) const {
     return token.kind == Token::Kind::kSymbol &&
            symbols.find(text_[token.range.begin]) != absl::string_view::npos;
   }
-  bool AtSymbol(absl::string_view symbols) const { return Is(Peek(), symbols); }
-  bool TryConsume(absl::string_view symbols) {
-    const bool found = AtSymbol(symbols);
+  bool IsAtAnyOf(absl::string_view symbols) const {
+    return IsAnyOf(Peek(), symbols);
+  }
+  bool TryConsumeAnyOf(absl::string_view symbols) {
+    const bool found = IsAtAnyOf(symbols);
     if (found) Next();
     return found;
   }
 
   // Whether there is no line break between two tokens.
-  bool SameLine(const Token& a, const Token& b) const;
+  bool AreOnSameLine(const Token& a, const Token& b) const;
 
   // Whether a field begins at the next token. After `rate:`, a field such as
   // `seed: 3` means that the value is missing.
   bool StartsNextField() const {
-    return Peek().kind == Token::Kind::kIdentifier && Is(Peek(1), ":{");
+    return Peek().kind == Token::Kind::kIdentifier && IsAnyOf(Peek(1), ":{");
   }
 
   // Reads the name of a field, `rate` or `[lab.my_score]`, as one token.
@@ -159,7 +163,7 @@ class TokenStream {
 
   // Advances to the last of several tokens without spaces between them, such as
   // `fra.txt`.
-  void PassWord();
+  void SkipUnspacedTokens();
 
   // Skips the bracket at the next token and everything up to its closing
   // bracket. Not recursive.

@@ -14,7 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(ConfigTextTest, CountsLinesAndCharactersFromOne) {
-  const ConfigText text = ConfigText::File("a", "x\n\té: 1\n");
+  const ConfigTextWithOrigin text =
+      ConfigTextWithOrigin::File("a", "x\n\té: 1\n");
   EXPECT_EQ(text.Line(0), 1);
   EXPECT_EQ(text.Line(1), 1);  // the end of line 1
   EXPECT_EQ(text.Line(2), 2);
@@ -25,25 +26,27 @@ TEST(ConfigTextTest, CountsLinesAndCharactersFromOne) {
 }
 
 TEST(ConfigTextTest, ProblemAtTheEndOfTheText) {
-  EXPECT_EQ(ConfigText::File("a", "x: 1").Diagnostic({{4, 1}, "more"}),
-            "a:1:5: error: more\n"
-            "  x: 1\n"
-            "      ^");
-  EXPECT_EQ(ConfigText::File("a", "").Diagnostic({{9, 9}, "more"}),
+  EXPECT_EQ(
+      ConfigTextWithOrigin::File("a", "x: 1").Diagnostic({{4, 1}, "more"}),
+      "a:1:5: error: more\n"
+      "  x: 1\n"
+      "      ^");
+  EXPECT_EQ(ConfigTextWithOrigin::File("a", "").Diagnostic({{9, 9}, "more"}),
             "a:1:1: error: more\n"
             "  \n"
             "  ^");
 }
 
 TEST(ConfigTextTest, MarksStayOnTheLine) {
-  EXPECT_EQ(ConfigText::File("a", "ab\ncd\n").Diagnostic({{1, 4}, "no"}),
-            "a:1:2: error: no\n"
-            "  ab\n"
-            "   ^");
+  EXPECT_EQ(
+      ConfigTextWithOrigin::File("a", "ab\ncd\n").Diagnostic({{1, 4}, "no"}),
+      "a:1:2: error: no\n"
+      "  ab\n"
+      "   ^");
 }
 
 TEST(ConfigTextTest, OverridesHaveNoLine) {
-  const ConfigText text = ConfigText::Override("seed=x");
+  const ConfigTextWithOrigin text = ConfigTextWithOrigin::Override("seed=x");
   EXPECT_EQ(text.Origin(5), "--set");
   EXPECT_EQ(text.Diagnostic({{5, 1}, "no"}),
             "--set: error: no\n"
@@ -53,21 +56,23 @@ TEST(ConfigTextTest, OverridesHaveNoLine) {
 
 // Returns the text at the position of bytes [begin, begin + length) of the
 // string in the field `s`.
-std::string Marked(const ConfigText& text, size_t begin, size_t length) {
+std::string Marked(const ConfigTextWithOrigin& text, size_t begin,
+                   size_t length) {
   const size_t name = text.text().find('s');
-  const TextRange range = text.InString({name, 1}, {begin, length});
+  const TextRange range = text.LocateInString({name, 1}, {begin, length});
   return text.text().substr(range.begin, range.length);
 }
 
 TEST(ConfigTextTest, PartsOfStringsAreFoundWhereTheyAreWritten) {
   const auto file = [](const char* text) {
-    return ConfigText::File("a", text);
+    return ConfigTextWithOrigin::File("a", text);
   };
   EXPECT_EQ(Marked(file("s: \"abcd\" t: 'xyz'"), 1, 2), "bc");
   EXPECT_EQ(Marked(file("s : 'abcd'"), 0, 4), "abcd");
   // \x reads two digits, and an octal escape reads up to three. \u00e9 becomes
   // two bytes.
-  const ConfigText escapes = file(R"(s: "\"\n\x616\u00e9\1412\777z")");
+  const ConfigTextWithOrigin escapes =
+      file(R"(s: "\"\n\x616\u00e9\1412\777z")");
   EXPECT_EQ(Marked(escapes, 1, 1), "\\n");
   EXPECT_EQ(Marked(escapes, 2, 1), "\\x61");
   EXPECT_EQ(Marked(escapes, 3, 1), "6");
@@ -78,16 +83,16 @@ TEST(ConfigTextTest, PartsOfStringsAreFoundWhereTheyAreWritten) {
   EXPECT_EQ(Marked(file("s: 'ab' 'cd'"), 0, 2), "ab");
   // For bytes at or after the end of a string, the position must be the closing
   // quote.
-  EXPECT_EQ(file("s: 'ab' t: 1").InString({0, 1}, {2, 1}).begin, 6u);
-  EXPECT_EQ(file("s: 'ab' t: 1").InString({0, 1}, {9, 9}).begin, 6u);
-  EXPECT_EQ(file("s: '' t: 1").InString({0, 1}, {0, 1}).begin, 4u);
+  EXPECT_EQ(file("s: 'ab' t: 1").LocateInString({0, 1}, {2, 1}).begin, 6u);
+  EXPECT_EQ(file("s: 'ab' t: 1").LocateInString({0, 1}, {9, 9}).begin, 6u);
+  EXPECT_EQ(file("s: '' t: 1").LocateInString({0, 1}, {0, 1}).begin, 4u);
   EXPECT_EQ(Marked(file("s: 1"), 0, 1), "s");
 }
 
 TEST(ConfigTextTest, PartsOfStringsInArguments) {
-  EXPECT_EQ(Marked(ConfigText::Override("s=a'b\\n"), 1, 2), "'b");
-  EXPECT_EQ(Marked(ConfigText::Override("s=\"a\\tb\""), 1, 1), "\\t");
-  EXPECT_EQ(Marked(ConfigText::Override("m={s: 'abc'}"), 1, 1), "b");
+  EXPECT_EQ(Marked(ConfigTextWithOrigin::Override("s=a'b\\n"), 1, 2), "'b");
+  EXPECT_EQ(Marked(ConfigTextWithOrigin::Override("s=\"a\\tb\""), 1, 1), "\\t");
+  EXPECT_EQ(Marked(ConfigTextWithOrigin::Override("m={s: 'abc'}"), 1, 1), "b");
 }
 
 TEST(PrintableTest, ReplacesWhatATerminalMightObeyOrHide) {

@@ -22,9 +22,9 @@ using ::testing::EndsWith;
 void Read(absl::string_view text, const std::string& name,
           ConfigOrigins* origins) {
   testing::TestConfig config;
-  EXPECT_THAT(
-      ReadText(ConfigText::File(name, std::string(text)), &config, origins),
-      IsOk());
+  EXPECT_THAT(ReadText(ConfigTextWithOrigin::File(name, std::string(text)),
+                       &config, origins),
+              IsOk());
 }
 
 ConfigOrigins OriginsOf(absl::string_view text) {
@@ -87,7 +87,7 @@ TEST(LocateProblemsTest, WhatIsAbsentIsToldAtTheMessageAroundIt) {
 
 TEST(LocateProblemsTest, PointsIntoAnOverride) {
   ConfigOrigins origins = OriginsOf("seed: 3");
-  origins.Add(ConfigText::Override("seed=-1"));
+  origins.Add(ConfigTextWithOrigin::Override("seed=-1"));
   origins.Note(
       {.field = testing::TestConfig::descriptor()->field(1), .range = {0, 4}});
   EXPECT_EQ(Located(origins, "seed"),

@@ -30,7 +30,7 @@ class BasesReader {
       : config_(*config), origins_(*origins) {}
 
   absl::Status ReadFile(const std::string& name) {
-    absl::StatusOr<ConfigText> text = Open(name);
+    absl::StatusOr<ConfigTextWithOrigin> text = Open(name);
     if (text.ok()) return Read(*std::move(text));
     return absl::Status(IsMachineFailure(text.status())
                             ? text.status().code()
@@ -41,7 +41,7 @@ class BasesReader {
 
   // First reads the text separately, to find its problems and its base. Then
   // reads the base and merges the text into it.
-  absl::Status Read(ConfigText text) {
+  absl::Status Read(ConfigTextWithOrigin text) {
     const std::unique_ptr<Message> alone(config_.New());
     ConfigOrigins origins;
     REGARD_RETURN_IF_ERROR(ReadText(text, alone.get(), &origins));
@@ -56,7 +56,7 @@ class BasesReader {
 
  private:
   // Opens a file. The error message gives the reason, without the file name.
-  absl::StatusOr<ConfigText> Open(const std::string& name) {
+  absl::StatusOr<ConfigTextWithOrigin> Open(const std::string& name) {
     const std::string path = ResolveUserPath(name);
     absl::StatusOr<std::string> text = regard::ReadFile(path, kMaxConfigBytes);
     if (!text.ok()) {
@@ -71,7 +71,8 @@ class BasesReader {
     const auto same = std::find_if(names_.begin(), names_.end(), is_same);
     const std::string cycle = absl::StrJoin(same, names_.end(), " -> ");
     names_.push_back(name);
-    if (cycle.empty()) return ConfigText::File(name, *std::move(text));
+    if (cycle.empty())
+      return ConfigTextWithOrigin::File(name, *std::move(text));
     return absl::InvalidArgumentError(absl::StrCat(
         "forms a cycle: ", Printable(cycle, kMaxBases * kNameCharacters),
         " -> ", Printable(name, kNameCharacters)));
@@ -88,7 +89,7 @@ class BasesReader {
     };
     // If no file is open, the text is embedded in the program.
     if (names_.empty()) return error("an embedded config cannot have a base");
-    absl::StatusOr<ConfigText> opened =
+    absl::StatusOr<ConfigTextWithOrigin> opened =
         names_.size() > kMaxBases
             ? absl::InvalidArgumentError(absl::StrCat(
                   "exceeds the limit of ", kMaxBases, " nested bases"))
@@ -131,7 +132,7 @@ std::string FieldAssignment::Path() const {
   return JoinFieldPath(parent, name);
 }
 
-void ConfigOrigins::Add(ConfigText text) {
+void ConfigOrigins::Add(ConfigTextWithOrigin text) {
   if (!text.is_override()) main_ = texts_.size();
   texts_.push_back(std::move(text));
 }
@@ -139,18 +140,18 @@ void ConfigOrigins::Add(ConfigText text) {
 void ConfigOrigins::Note(const FieldAssignment& assignment) {
   const FieldDescriptor* field = assignment.field;
   const std::string path = assignment.Path();
-  if (assignment.replaces()) Forget(path);
+  if (assignment.replaces()) RemoveOrigins(path);
   if (const OneofDescriptor* oneof = field->real_containing_oneof()) {
     for (int i = 0; i < oneof->field_count(); ++i) {
       const FieldDescriptor* other = oneof->field(i);
       if (other == field) continue;
-      Forget(JoinFieldPath(assignment.parent, other->name()));
+      RemoveOrigins(JoinFieldPath(assignment.parent, other->name()));
     }
   }
   places_[path] = {texts_.size() - 1, assignment.range};
 }
 
-void ConfigOrigins::Forget(const std::string& path) {
+void ConfigOrigins::RemoveOrigins(const std::string& path) {
   places_.erase(path);
   for (const char* next : {".", "["}) {
     const std::string prefix = path + next;
@@ -186,9 +187,9 @@ std::string ConfigOrigins::Diagnostic(absl::string_view path,
                                       std::string message,
                                       const TextRange& within) const {
   const auto [index, name] = PlaceOf(path);
-  const ConfigText& text = texts_[index];
+  const ConfigTextWithOrigin& text = texts_[index];
   return text.Diagnostic(
-      {within.length > 0 ? text.InString(name, within) : name,
+      {within.length > 0 ? text.LocateInString(name, within) : name,
        std::move(message)});
 }
 
@@ -208,7 +209,7 @@ absl::Status LocateProblems(const ConfigProblems& problems,
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
 }
 
-bool IsOfRun(const std::string& name) {
+bool IsRunConfig(const std::string& name) {
   const std::filesystem::path path = ResolveUserPath(name);
   constexpr char kResolved[] = "resolved.textproto";
   if (path.filename() == kResolved) return true;
@@ -216,17 +217,17 @@ bool IsOfRun(const std::string& name) {
          PathExists(std::filesystem::path(path).replace_filename(kResolved));
 }
 
-absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
+absl::Status ApplyOverrides(absl::Span<const ConfigTextWithOrigin> overrides,
                             Message* config, ConfigOrigins* origins) {
   std::vector<std::string> errors;
-  for (const ConfigText& text : overrides) {
+  for (const ConfigTextWithOrigin& text : overrides) {
     absl::Status status = ReadText(text, config, origins);
     if (status.ok() && origins->Find(kBaseField).has_value()) {
       status = absl::InvalidArgumentError(
           origins->Diagnostic(kBaseField,
                               "an override cannot set `base`; set `base` in a "
                               "file, and give that file as the config"));
-      origins->Forget(kBaseField);
+      origins->RemoveOrigins(kBaseField);
     }
     if (!status.ok()) errors.emplace_back(status.message());
   }
@@ -240,28 +241,29 @@ absl::StatusOr<ConfigOrigins> ReadConfig(
   return ReadConfigWith(source, OverrideTexts(overrides), config);
 }
 
-std::vector<ConfigText> OverrideTexts(absl::Span<const std::string> overrides) {
-  std::vector<ConfigText> texts;
+std::vector<ConfigTextWithOrigin> OverrideTexts(
+    absl::Span<const std::string> overrides) {
+  std::vector<ConfigTextWithOrigin> texts;
   for (const std::string& argument : overrides) {
-    texts.push_back(ConfigText::Override(argument));
+    texts.push_back(ConfigTextWithOrigin::Override(argument));
   }
   return texts;
 }
 
 absl::StatusOr<ConfigOrigins> ReadConfigWith(
-    const ConfigSource& source, absl::Span<const ConfigText> overrides,
-    Message* config) {
+    const ConfigSource& source,
+    absl::Span<const ConfigTextWithOrigin> overrides, Message* config) {
   config->Clear();
   ConfigOrigins origins;
   BasesReader reader(config, &origins);
-  REGARD_RETURN_IF_ERROR(
-      source.embedded.has_value()
-          ? reader.Read(ConfigText::File(source.name, *source.embedded))
-          : reader.ReadFile(source.name));
+  REGARD_RETURN_IF_ERROR(source.embedded.has_value()
+                             ? reader.Read(ConfigTextWithOrigin::File(
+                                   source.name, *source.embedded))
+                             : reader.ReadFile(source.name));
   if (const FieldDescriptor* field =
           config->GetDescriptor()->FindFieldByName(kBaseField)) {
     config->GetReflection()->ClearField(config, field);
-    origins.Forget(kBaseField);
+    origins.RemoveOrigins(kBaseField);
   }
   REGARD_RETURN_IF_ERROR(ApplyOverrides(overrides, config, &origins));
   return origins;

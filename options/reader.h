@@ -46,7 +46,7 @@ class ConfigOrigins {
  public:
   // Adds a text, which overrides earlier texts. The last file must be the file
   // that the user named. `--set` arguments follow this file.
-  void Add(ConfigText text);
+  void Add(ConfigTextWithOrigin text);
 
   // Records that the last text sets a field. Removes the origins of the other
   // members of its oneof. If the assignment replaces the old value, also
@@ -54,7 +54,7 @@ class ConfigOrigins {
   void Note(const FieldAssignment& assignment);
 
   // Removes the origins of the field at `path` and of everything in it.
-  void Forget(const std::string& path);
+  void RemoveOrigins(const std::string& path);
 
   // Returns the origin of the field at `path`:
   // `configs/phrasebook.textproto:12` or `--set`. Returns nullopt if no text
@@ -65,10 +65,10 @@ class ConfigOrigins {
   // `--set`.
   std::string Where(absl::string_view path) const;
 
-  const ConfigText& main_text() const { return texts_[main_]; }
+  const ConfigTextWithOrigin& main_text() const { return texts_[main_]; }
 
   // Files and `--set` arguments, in ascending order of precedence.
-  absl::Span<const ConfigText> texts() const { return texts_; }
+  absl::Span<const ConfigTextWithOrigin> texts() const { return texts_; }
 
   // Returns the lines to print for a problem of the field at `path`, or of the
   // part `within` of a string field. If no text sets the field, the lines show
@@ -85,7 +85,7 @@ class ConfigOrigins {
 
   Place PlaceOf(absl::string_view path) const;
 
-  std::vector<ConfigText> texts_;
+  std::vector<ConfigTextWithOrigin> texts_;
   size_t main_ = 0;  // index of the file that the user named
   std::map<std::string, Place> places_;
 };
@@ -123,16 +123,18 @@ absl::StatusOr<ConfigOrigins> ReadConfig(
     google::protobuf::Message* config);
 
 // Returns the values of --set flags as texts.
-std::vector<ConfigText> OverrideTexts(absl::Span<const std::string> overrides);
+std::vector<ConfigTextWithOrigin> OverrideTexts(
+    absl::Span<const std::string> overrides);
 
 // Like ReadConfig(), but each override has its own origin instead of `--set`.
 absl::StatusOr<ConfigOrigins> ReadConfigWith(
-    const ConfigSource& source, absl::Span<const ConfigText> overrides,
+    const ConfigSource& source,
+    absl::Span<const ConfigTextWithOrigin> overrides,
     google::protobuf::Message* config);
 
 // Applies `overrides` to `config`, which was read with `origins`. Adds the
 // overrides to `origins`. Returns the same errors as ReadConfig().
-absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
+absl::Status ApplyOverrides(absl::Span<const ConfigTextWithOrigin> overrides,
                             google::protobuf::Message* config,
                             ConfigOrigins* origins);
 
@@ -142,7 +144,7 @@ inline constexpr int kDeepestNesting = 64;
 // Whether the file belongs to a run folder: a resolved.textproto of a run, or a
 // config.textproto next to such a file. Fields of the file may have their
 // (former_name), because an earlier version may have written it.
-bool IsOfRun(const std::string& name);
+bool IsRunConfig(const std::string& name);
 
 // Adds `text` to `origins` and merges it into `config`. Scalars are replaced.
 // Messages are merged field by field. Repeated fields and messages with the
@@ -161,7 +163,8 @@ bool IsOfRun(const std::string& name);
 // If there are problems, returns InvalidArgument with a message to print. The
 // message has the first kMaxProblems problems in the order of the text.
 // `config` is then unspecified.
-absl::Status ReadText(ConfigText text, google::protobuf::Message* config,
+absl::Status ReadText(ConfigTextWithOrigin text,
+                      google::protobuf::Message* config,
                       ConfigOrigins* origins);
 
 }  // namespace regard

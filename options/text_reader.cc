@@ -129,7 +129,7 @@ class TextReader {
       field = FindRenamedField(type, written);
     }
     if (field == nullptr) {
-      Problem(*name, NoSuchField(type, written));
+      Problem(*name, NoSuchFieldMessage(type, written));
       tokens_.SkipLine(*name);
       return;
     }
@@ -145,7 +145,7 @@ class TextReader {
     }
     if (!ConsumeColon(*field, *name)) return;
     ReadValue(assignment, body->message);
-    tokens_.TryConsume(",;");
+    tokens_.TryConsumeAnyOf(",;");
   }
 
   void SetTwice(const FieldAssignment& before, const FieldAssignment& now) {
@@ -163,9 +163,9 @@ class TextReader {
 
   // Reads the colon after a name. Messages do not need a colon.
   bool ConsumeColon(const FieldDescriptor& field, const Token& name) {
-    if (tokens_.TryConsume(":")) return true;
+    if (tokens_.TryConsumeAnyOf(":")) return true;
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return true;
-    if (tokens_.AtSymbol("{<")) return true;  // ReadValue() reports it
+    if (tokens_.IsAtAnyOf("{<")) return true;  // ReadValue() reports it
     Problem(name, absl::StrCat("expected ':' and ", DescribeType(field),
                                " after '", field.name(), "'"));
     tokens_.SkipLine(name);
@@ -177,24 +177,24 @@ class TextReader {
   void ReadValue(const FieldAssignment& assignment, Message* message) {
     if (!assignment.is_list()) return ReadOne(assignment, message);
     const Token opening = tokens_.Peek();
-    if (!tokens_.TryConsume("[")) return AddElement(assignment, message);
-    while (!IsFull() && !tokens_.AtSymbol("]")) {
+    if (!tokens_.TryConsumeAnyOf("[")) return AddElement(assignment, message);
+    while (!IsFull() && !tokens_.IsAtAnyOf("]")) {
       if (AtEnd()) {
         Problem(opening, "this '[' has no closing bracket");
         return;
       }
       AddElement(assignment, message);
-      if (tokens_.AtSymbol("]")) break;
-      if (!tokens_.TryConsume(",") && !AtEnd()) {
+      if (tokens_.IsAtAnyOf("]")) break;
+      if (!tokens_.TryConsumeAnyOf(",") && !AtEnd()) {
         Problem(tokens_.Peek(), absl::StrCat("expected ',' or ']', got ",
                                              Quoted(tokens_.Peek())));
         tokens_.SkipLine(tokens_.Peek());
         return;
       }
-      if (tokens_.AtSymbol("]"))
+      if (tokens_.IsAtAnyOf("]"))
         Problem(tokens_.Peek(), "expected a value after ','");
     }
-    tokens_.TryConsume("]");
+    tokens_.TryConsumeAnyOf("]");
   }
 
   void AddElement(const FieldAssignment& list, Message* message) {
@@ -209,13 +209,13 @@ class TextReader {
     const Token first = tokens_.Peek();
     const bool is_message =
         field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-    if (tokens_.AtSymbol("}>]") || AtEnd() ||
+    if (tokens_.IsAtAnyOf("}>]") || AtEnd() ||
         (tokens_.StartsNextField() &&
-         (is_message || !tokens_.SameLine(NameOf(assignment), first)))) {
+         (is_message || !tokens_.AreOnSameLine(NameOf(assignment), first)))) {
       Problem(NameOf(assignment),
               absl::StrCat("'", field.name(), "' has no value: it takes ",
                            DescribeType(field)));
-    } else if (is_message && tokens_.AtSymbol("{<")) {
+    } else if (is_message && tokens_.IsAtAnyOf("{<")) {
       ReadMessage(assignment, message);
     } else {
       ReadScalar(assignment, message);
@@ -224,7 +224,7 @@ class TextReader {
 
   // Returns whether the value at `place` is valid. Adds a problem if the value
   // is not valid.
-  bool Suits(const FieldDescriptor& field, const WrittenValue& written,
+  bool Suits(const FieldDescriptor& field, const ValueToken& written,
              const Token& place) {
     std::optional<std::string> problem = FindValueProblem(field, written);
     if (problem.has_value()) Problem(place, *problem);
@@ -251,14 +251,15 @@ class TextReader {
   // the text if `opening` is nullopt.
   void ReadBody(Body body, const std::optional<Token>& opening) {
     absl::string_view closing;
-    if (opening.has_value()) closing = tokens_.Is(*opening, "{") ? "}" : ">";
-    while (!IsFull() && !tokens_.TryConsume(closing)) {
+    if (opening.has_value())
+      closing = tokens_.IsAnyOf(*opening, "{") ? "}" : ">";
+    while (!IsFull() && !tokens_.TryConsumeAnyOf(closing)) {
       if (AtEnd()) {
         if (!opening.has_value()) return;
         return Problem(*opening, absl::StrCat("this '", tokens_.Text(*opening),
                                               "' has no closing bracket"));
       }
-      if (!tokens_.AtSymbol("}>")) {
+      if (!tokens_.IsAtAnyOf("}>")) {
         ReadField(&body);
         continue;
       }
@@ -274,16 +275,16 @@ class TextReader {
   void ReadScalar(const FieldAssignment& assignment, Message* message) {
     const FieldDescriptor& field = *assignment.field;
     const Token first = tokens_.Peek();
-    WrittenValue written{tokens_.TryConsume("-"), tokens_.Peek().kind,
-                         tokens_.Text(tokens_.Peek())};
+    ValueToken written{tokens_.TryConsumeAnyOf("-"), tokens_.Peek().kind,
+                       tokens_.Text(tokens_.Peek())};
     const Token::Kind kind = written.kind;
-    if (tokens_.AtSymbol("{<[")) {
+    if (tokens_.IsAtAnyOf("{<[")) {
       Suits(field, written, first);
       return tokens_.SkipBracketed();
     }
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
         kind != Token::Kind::kString) {
-      tokens_.PassWord();
+      tokens_.SkipUnspacedTokens();
       written = {false, kind, TextFrom(first)};
     }
     bool good = kind != Token::Kind::kBad;
@@ -352,7 +353,7 @@ std::optional<std::string> FindStepProblem(const FieldDescriptor* field,
                                            const PathStep& step,
                                            const Message& message) {
   if (field == nullptr) {
-    return NoSuchField(*message.GetDescriptor(), step.name);
+    return NoSuchFieldMessage(*message.GetDescriptor(), step.name);
   }
   if (!step.index.has_value()) return std::nullopt;
   if (!field->is_repeated()) {
@@ -405,23 +406,23 @@ std::vector<TextProblem> ReadOverride(const std::string& argument,
       .ReadOnly(assignment, message);
 }
 
-std::vector<TextProblem> FindProblems(const ConfigText& text, Message* config,
-                                      ConfigOrigins* origins) {
+std::vector<TextProblem> FindProblems(const ConfigTextWithOrigin& text,
+                                      Message* config, ConfigOrigins* origins) {
   if (const std::optional<TextProblem> problem =
           FindEncodingProblem(text.text())) {
     return {*problem};
   }
   if (text.is_override()) return ReadOverride(text.text(), config, origins);
-  return TextReader(text.text(), 0, origins, IsOfRun(text.name()))
+  return TextReader(text.text(), 0, origins, IsRunConfig(text.name()))
       .ReadAll(config);
 }
 
 }  // namespace
 
-absl::Status ReadText(ConfigText added, Message* config,
+absl::Status ReadText(ConfigTextWithOrigin added, Message* config,
                       ConfigOrigins* origins) {
   origins->Add(std::move(added));
-  const ConfigText& text = origins->texts().back();
+  const ConfigTextWithOrigin& text = origins->texts().back();
   std::vector<std::string> lines;
   for (const TextProblem& problem : FindProblems(text, config, origins)) {
     lines.push_back(text.Diagnostic(problem));

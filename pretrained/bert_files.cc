@@ -69,7 +69,7 @@ bool IsGeneric(const JsonObject& config) {
 }
 
 void ComplainOfClass(const JsonObject& config) {
-  config.Complain(
+  config.AddProblem(
       kTokenizerClass,
       absl::StrCat(kTokenizerClass, " must be one of ",
                    absl::StrJoin(kBertTokenizers, ", "), ", but is ",
@@ -93,9 +93,10 @@ void AddToken(const JsonObject& json, std::vector<std::string>* added) {
   const AddedToken token = ReadAddedToken(json);
   added->push_back(token.text);
   if (token.normalized) {
-    json.Complain("normalized",
-                  "normalized must be false: added tokens are matched as they "
-                  "are spelled");
+    json.AddProblem(
+        "normalized",
+        "normalized must be false: added tokens are matched as they "
+        "are spelled");
   }
 }
 
@@ -122,7 +123,7 @@ void ReadSpecialTokens(const JsonObject& json, WordPieceOptions& options,
       if (token.is_string()) {
         added->push_back(token.get<std::string>());
       } else {
-        json.Complain(key, absl::StrCat(key, " must be a list of strings"));
+        json.AddProblem(key, absl::StrCat(key, " must be a list of strings"));
       }
     }
   }
@@ -175,11 +176,11 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
   const bool normalizes = !description->lower_case_file.empty();
   const auto needs = [&](const char* key, bool differs) {
     if (generic || !normalizes || !differs || json.Has(key)) return;
-    json.Complain(key,
-                  absl::StrCat(key,
-                               " must be set: without it, transformers uses "
-                               "its default instead of the normalizer of ",
-                               kTokenizer));
+    json.AddProblem(key,
+                    absl::StrCat(key,
+                                 " must be set: without it, transformers uses "
+                                 "its default instead of the normalizer of ",
+                                 kTokenizer));
   };
   needs("do_lower_case", !options.lower_case);
   needs("tokenize_chinese_chars", !options.split_chinese);
@@ -191,7 +192,7 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
   const auto option = [&](const char* key, bool known) {
     const bool value = json.Bool(key, known);
     if (fixed && value != known) {
-      json.Complain(
+      json.AddProblem(
           key,
           absl::StrCat(key, " must match the normalizer of ", kTokenizer,
                        ", which transformers uses for this tokenizer_class"));
@@ -340,13 +341,13 @@ TextEmbedderConfig::Pooling ReadPooling(const JsonObject& json) {
     const auto* const name = std::ranges::find_if(
         kPoolings, [&key = key](const auto& one) { return key == one.key; });
     if (name == std::end(kPoolings)) {
-      json.Complain(
+      json.AddProblem(
           key,
           absl::StrCat(
               absl::Utf8SafeCHexEscape(key),
               " must be false: only mean, max and cls pooling are supported"));
     } else if (chosen != nullptr) {
-      json.Complain(
+      json.AddProblem(
           key, absl::StrCat(key, " must be false: ", chosen->key,
                             " is true, and only one pooling mode may be true"));
     } else {
@@ -356,7 +357,7 @@ TextEmbedderConfig::Pooling ReadPooling(const JsonObject& json) {
   if (chosen != nullptr) return chosen->pooling;
   const PoolingName& mean = kPoolings[0];
   if (!json.Bool(mean.key, true)) {
-    json.Complain(
+    json.AddProblem(
         mean.key,
         absl::StrCat(mean.key,
                      " must be true when no other pooling mode is true"));
@@ -369,9 +370,10 @@ void CheckPrompts(const JsonObject& json) {
   if (!json.Has(kName) || json.Texts("prompts")[json.Text(kName)].empty()) {
     return;
   }
-  json.Complain(kName,
-                "default_prompt_name must name an empty prompt: Regard puts no "
-                "prompt before a text");
+  json.AddProblem(
+      kName,
+      "default_prompt_name must name an empty prompt: Regard puts no "
+      "prompt before a text");
 }
 
 // Adds a note if the model does not compare texts by cosine similarity. The dot
@@ -410,7 +412,7 @@ absl::StatusOr<bool> ReadModules(const std::string& folder) {
       normalize = true;
       const std::string inner = each.Text("path");
       if (inner == ".." || absl::StrContains(inner, '/')) {
-        each.Complain("path", "path must name a subfolder of this folder");
+        each.AddProblem("path", "path must name a subfolder of this folder");
         continue;
       }
       REGARD_ASSIGN_OR_RETURN(JsonFile config,
@@ -419,10 +421,10 @@ absl::StatusOr<bool> ReadModules(const std::string& folder) {
       config.root().Choice("module_output_name", {"sentence_embedding"}, 0);
       REGARD_RETURN_IF_ERROR(config.status());
     } else if (name != "Transformer" && name != "Dropout") {
-      each.Complain("type",
-                    absl::StrCat("the module '", absl::Utf8SafeCHexEscape(name),
-                                 "' is not supported; the modules must be "
-                                 "Transformer, Pooling, Normalize or Dropout"));
+      each.AddProblem(
+          "type", absl::StrCat("the module '", absl::Utf8SafeCHexEscape(name),
+                               "' is not supported; the modules must be "
+                               "Transformer, Pooling, Normalize or Dropout"));
     }
   }
   REGARD_RETURN_IF_ERROR(file.status());
@@ -438,7 +440,7 @@ absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
                           ReadIfThere(JoinPath(folder, kSentence)));
   read.longest = sentence.root().Integer(kLongest, 0, 2, 1 << 24);
   if (sentence.root().Bool(kLowerCase, false) && !lower_case) {
-    sentence.root().Complain(
+    sentence.root().AddProblem(
         kLowerCase,
         "do_lower_case must be false, because the tokenizer keeps upper case");
   }

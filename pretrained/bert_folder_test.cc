@@ -476,7 +476,7 @@ TEST_F(BertFolderTest, LeavesOutRowsThatNoTokenHas) {
 }
 
 TEST_F(BertFolderTest, IsReadAsTheRunThatItWouldBe) {
-  EXPECT_TRUE(HoldsPretrained(folder_));
+  EXPECT_TRUE(ContainsPretrainedModel(folder_));
   const auto folder = ReadPretrainedFolder(folder_, Scorers());
   ASSERT_THAT(folder, IsOk());
   EXPECT_THAT(folder->config,
@@ -493,7 +493,7 @@ TEST_F(BertFolderTest, IsReadAsTheRunThatItWouldBe) {
                        AllOf(HasSubstr("error: model_type must be one of bert"),
                              HasSubstr("but is \"xlnet\""))));
   std::filesystem::remove(JoinPath(folder_, "config.json"));
-  EXPECT_FALSE(HoldsPretrained(folder_));
+  EXPECT_FALSE(ContainsPretrainedModel(folder_));
 }
 
 }  // namespace

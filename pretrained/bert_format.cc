@@ -59,7 +59,7 @@ void ReadClassifier(const JsonObject& json, BertDescription* description) {
       json, "id2label",
       UnnamedClasses(json.Integer("num_labels", 2, 0, kMaxClasses)));
   if (description->classes.size() < 2) {
-    json.Complain("id2label", "id2label must name at least two classes");
+    json.AddProblem("id2label", "id2label must name at least two classes");
   }
   json.Choice("problem_type", {"single_label_classification"}, 0);
   description->classifier_dropout =
@@ -104,7 +104,7 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
   const int heads = size("num_attention_heads", std::nullopt, kMaxSize);
   transformer.mutable_attention()->set_heads(heads);
   if (transformer.width() % heads != 0 && file.status().ok()) {
-    json.Complain(
+    json.AddProblem(
         "num_attention_heads",
         absl::StrCat("num_attention_heads ", heads, " must divide hidden_size ",
                      transformer.width()));
@@ -130,7 +130,7 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
   config.set_types(size("type_vocab_size", 2, 1024));
   for (const char* key : {"is_decoder", "add_cross_attention"}) {
     if (json.Bool(key, false)) {
-      json.Complain(
+      json.AddProblem(
           key,
           absl::StrCat(key, " must be false: only encoders are supported"));
     }
@@ -147,8 +147,8 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
   if ((description.head == BertHead::kFollows ||
        description.head == BertHead::kWordsAndFollows) &&
       config.types() < 2) {
-    json.Complain("type_vocab_size",
-                  "type_vocab_size must be 2 or more: a pair has two types");
+    json.AddProblem("type_vocab_size",
+                    "type_vocab_size must be 2 or more: a pair has two types");
   }
   if (PredictsWords(description.head)) RequireTiedEmbeddings(json);
   REGARD_RETURN_IF_ERROR(file.status());

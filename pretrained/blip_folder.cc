@@ -74,7 +74,7 @@ namespace {
 TransformerConfig ImageEncoderPart(TransformerConfig config) {
   config.clear_dropout();
   config.mutable_position_embedding()->clear_longest();
-  return WithoutRates(std::move(config));
+  return WithoutDropoutRates(std::move(config));
 }
 
 // Returns `config` with its cross-attention in place of its self-attention, so
@@ -82,7 +82,7 @@ TransformerConfig ImageEncoderPart(TransformerConfig config) {
 TransformerConfig CrossAttentionPart(TransformerConfig config) {
   *config.mutable_attention() =
       LayerConfig(AttentionRegistry(), config, 0).cross_attention();
-  return WithoutRates(std::move(config));
+  return WithoutDropoutRates(std::move(config));
 }
 
 // Checks that config.json, whose contents are `text`, and the image processor
@@ -110,9 +110,9 @@ absl::Status CheckIsBlip(const std::string& text,
   REGARD_RETURN_IF_ERROR(CheckSameTransformer(
       ImageEncoderPart(read.config.vision_transformer().transformer()),
       ImageEncoderPart(vision.transformer()), "BLIP (vision_transformer)"));
-  REGARD_RETURN_IF_ERROR(
-      CheckSameTransformer(WithoutRates(read.config.decoder()),
-                           WithoutRates(config.decoder()), "BLIP (decoder)"));
+  REGARD_RETURN_IF_ERROR(CheckSameTransformer(
+      WithoutDropoutRates(read.config.decoder()),
+      WithoutDropoutRates(config.decoder()), "BLIP (decoder)"));
   return CheckSameTransformer(CrossAttentionPart(read.config.decoder()),
                               CrossAttentionPart(config.decoder()),
                               "BLIP (cross_attention of decoder)");

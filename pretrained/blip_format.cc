@@ -55,9 +55,9 @@ void ReadTransformer(const JsonObject& json, int heads, double epsilon,
   heads = SizeOf(json, "num_attention_heads", heads);
   config->mutable_attention()->set_heads(heads);
   if (config->width() % heads != 0) {
-    json.Complain("num_attention_heads",
-                  absl::StrCat("num_attention_heads ", heads,
-                               " must divide hidden_size ", config->width()));
+    json.AddProblem("num_attention_heads",
+                    absl::StrCat("num_attention_heads ", heads,
+                                 " must divide hidden_size ", config->width()));
   }
   FeedForwardConfig& feed_forward = *config->mutable_feed_forward();
   feed_forward.set_hidden(SizeOf(json, "intermediate_size", 3072, 1 << 20));
@@ -79,11 +79,12 @@ void ReadVision(const JsonObject& json, BlipDescription* description) {
   const int size = SizeOf(json, "image_size", 384, 4096);
   vision.set_patch(SizeOf(json, "patch_size", 16, 1024));
   if (size % vision.patch() != 0) {
-    json.Complain("patch_size", absl::StrCat("patch_size ", vision.patch(),
-                                             " must divide image_size ", size));
+    json.AddProblem("patch_size",
+                    absl::StrCat("patch_size ", vision.patch(),
+                                 " must divide image_size ", size));
   }
   if (json.Integer("num_channels", 3) != 3) {
-    json.Complain("num_channels", "num_channels must be 3");
+    json.AddProblem("num_channels", "num_channels must be 3");
   }
   description->images = DefaultImages(size);
 }
@@ -94,7 +95,7 @@ void RequireId(const JsonObject& json, const char* key, int64_t otherwise,
   const int32_t wanted = pieces.Find(token);
   const int64_t id = json.Integer(key, otherwise);
   if (id == wanted) return;
-  json.Complain(
+  json.AddProblem(
       key, wanted < 0 ? absl::StrCat(key, " is ", id,
                                      ", but the tokenizer has no token ", token,
                                      "; its vocabulary must contain it")
@@ -113,16 +114,17 @@ void ReadTokens(const JsonObject& json, const WordPieceFiles& tokenizer,
   if (begin < pieces.size()) {
     config.set_begin(pieces.Token(static_cast<int32_t>(begin)));
   } else if (begin > pieces.size()) {
-    json.Complain("bos_token_id",
-                  absl::StrCat("bos_token_id must be at most ", pieces.size(),
-                               ", the number of tokens"));
+    json.AddProblem("bos_token_id",
+                    absl::StrCat("bos_token_id must be at most ", pieces.size(),
+                                 ", the number of tokens"));
   }
   const int64_t least = std::max<int64_t>(pieces.size(), begin + 1);
   config.set_ids(SizeOf(json, "vocab_size", 30524, 1 << 24));
   if (config.ids() < least) {
-    json.Complain("vocab_size",
-                  absl::StrCat("vocab_size must be at least ", least,
-                               ": it must cover all tokens and bos_token_id"));
+    json.AddProblem(
+        "vocab_size",
+        absl::StrCat("vocab_size must be at least ", least,
+                     ": it must cover all tokens and bos_token_id"));
   }
   description->ids = {
       .count = config.ids(),
@@ -146,9 +148,9 @@ void ReadText(const JsonObject& json, TransformerConfig* decoder) {
   decoder->set_output_transform(true);
   decoder->set_tied_embeddings(TransformerConfig::TARGET_OUTPUT);
   if (!json.Bool("is_decoder", true)) {
-    json.Complain("is_decoder",
-                  "is_decoder must be true: a caption is written "
-                  "by a decoder");
+    json.AddProblem("is_decoder",
+                    "is_decoder must be true: a caption is written "
+                    "by a decoder");
   }
 }
 
@@ -187,8 +189,9 @@ absl::StatusOr<BlipDescription> ParseBlipConfig(
   if (constexpr char kKinds[] = "architectures"; root.Has(kKinds)) {
     for (const std::string& kind : root.TextList(kKinds)) {
       if (kind == kArchitecture) continue;
-      root.Complain(kKinds, absl::StrCat("'", kind, "' is not supported; use ",
-                                         kArchitecture));
+      root.AddProblem(
+          kKinds,
+          absl::StrCat("'", kind, "' is not supported; use ", kArchitecture));
     }
   }
   REGARD_RETURN_IF_ERROR(file.status());

@@ -30,7 +30,7 @@ std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
   if (json.json()[key].is_array()) {
     classes = json.TextList(key);
     if (!std::ranges::all_of(classes, check)) {
-      json.Complain(
+      json.AddProblem(
           key, "the name of a class must not be empty or contain a line break");
     }
     return classes;
@@ -43,12 +43,12 @@ std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
     size_t index = 0;
     if (!absl::SimpleAtoi(id, &index) || index >= classes.size() ||
         !classes[index].empty()) {
-      names->Complain(id,
-                      absl::StrCat("the id '", absl::Utf8SafeCHexEscape(id),
-                                   "' must be from 0 to ", classes.size() - 1,
-                                   ", and no other class may have it"));
+      names->AddProblem(id,
+                        absl::StrCat("the id '", absl::Utf8SafeCHexEscape(id),
+                                     "' must be from 0 to ", classes.size() - 1,
+                                     ", and no other class may have it"));
     } else if (!check(name)) {
-      names->Complain(
+      names->AddProblem(
           id, "the name of a class must not be empty or contain a line break");
     } else {
       classes[index] = name;

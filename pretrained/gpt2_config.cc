@@ -25,9 +25,9 @@ void ReadSizes(const JsonObject& json, TransformerConfig& transformer) {
   const int heads = size("n_head", kMaxSize);
   transformer.mutable_attention()->set_heads(heads);
   if (transformer.width() % heads != 0) {
-    json.Complain("n_head",
-                  absl::StrCat("n_head ", heads, " must divide n_embd ",
-                               transformer.width()));
+    json.AddProblem("n_head",
+                    absl::StrCat("n_head ", heads, " must divide n_embd ",
+                                 transformer.width()));
   }
   PositionEmbeddingConfig& positions =
       *transformer.mutable_position_embedding();
@@ -64,13 +64,13 @@ void RefuseWhatIsNotComputed(const JsonObject& json) {
   for (const char* key : {"scale_attn_by_inverse_layer_idx",
                           "reorder_and_upcast_attn", "add_cross_attention"}) {
     if (json.Bool(key, false)) {
-      json.Complain(key,
-                    absl::StrCat(key, " must be false: true is not supported"));
+      json.AddProblem(
+          key, absl::StrCat(key, " must be false: true is not supported"));
     }
   }
   constexpr char kScale[] = "scale_attn_weights";
   if (!json.Bool(kScale, true)) {
-    json.Complain(
+    json.AddProblem(
         kScale,
         absl::StrCat(kScale, " must be true: scores are always scaled"));
   }

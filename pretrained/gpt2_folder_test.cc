@@ -134,7 +134,7 @@ TEST_P(Gpt2ParityTest, HiddenStatesLogitsAndGradients) {
   GradientSlab<float> gradients(model().parameters());
   Forward<float> forward(tape, model().parameters(), &gradients);
   forward.BeginStep();
-  HeldSites<float> hook("*/residual");
+  CapturingHook<float> hook("*/residual");
   forward.set_hook(&hook);
   const Var<float> readout = decoder().Run(forward, {.sources = rows}, ids);
   const int64_t layers = read_->folder.config.transformer().layers();

@@ -28,14 +28,14 @@ constexpr int64_t kBicubic = 3;
 
 void Require(const JsonObject& json, const std::string& key, bool wanted) {
   if (json.Bool(key, wanted) == wanted) return;
-  json.Complain(key, absl::StrCat(key, " must be ", wanted ? "true" : "false",
-                                  ": Regard supports nothing else"));
+  json.AddProblem(key, absl::StrCat(key, " must be ", wanted ? "true" : "false",
+                                    ": Regard supports nothing else"));
 }
 
 void CheckSide(const JsonObject& json, const std::string& key, int64_t side) {
   if (json.Integer(key, side) == side) return;
-  json.Complain(key, absl::StrCat(key, " must be ", side,
-                                  ", the image_size of config.json"));
+  json.AddProblem(key, absl::StrCat(key, " must be ", side,
+                                    ", the image_size of config.json"));
 }
 
 // Checks "size" or "crop_size": height and width, or one number for both.
@@ -67,17 +67,17 @@ std::optional<int64_t> ReadShorterSide(const JsonObject& json,
     // model.
     if (crops && !type.empty() && !is("ViT") && !is("Blip") && !is("DeiT") &&
         !is("Beit")) {
-      json.Complain("size",
-                    "size must have height and width, or shortest_edge: with "
-                    "do_center_crop, this image_processor_type may read one "
-                    "number as the shorter side");
+      json.AddProblem("size",
+                      "size must have height and width, or shortest_edge: with "
+                      "do_center_crop, this image_processor_type may read one "
+                      "number as the shorter side");
     }
     return std::nullopt;
   }
   if (!value.contains("shortest_edge")) return std::nullopt;
   const auto size = json.Object("size");
   if (size->Has("longest_edge")) {
-    size->Complain(
+    size->AddProblem(
         "longest_edge",
         "longest_edge must not be set: only shortest_edge is supported");
   }
@@ -91,7 +91,7 @@ void ReadResizing(const JsonObject& json, ImageFormat* format) {
       "resample",
       format->filter() == ImageFormat::BILINEAR ? kBilinear : kBicubic);
   if (filter != kBilinear && filter != kBicubic) {
-    json.Complain("resample", "resample must be 2 (bilinear) or 3 (bicubic)");
+    json.AddProblem("resample", "resample must be 2 (bilinear) or 3 (bicubic)");
   }
   format->set_filter(filter == kBilinear ? ImageFormat::BILINEAR
                                          : ImageFormat::BICUBIC);
@@ -108,12 +108,12 @@ void ReadResizing(const JsonObject& json, ImageFormat* format) {
   const std::optional<int64_t> side = ReadShorterSide(json, type, crops);
   if (!side.has_value()) return CheckSize(json, "size", *format);
   if (!crops) {
-    json.Complain("size", "size.shortest_edge requires do_center_crop: true");
+    json.AddProblem("size", "size.shortest_edge requires do_center_crop: true");
   } else if (*side < std::max(format->height(), format->width())) {
-    json.Complain("size",
-                  absl::StrCat("size must be at least ",
-                               std::max(format->height(), format->width()),
-                               ", the larger side of crop_size"));
+    json.AddProblem("size",
+                    absl::StrCat("size must be at least ",
+                                 std::max(format->height(), format->width()),
+                                 ", the larger side of crop_size"));
   }
   format->set_crop(true);
   if (*side != format->height() || *side != format->width()) {
@@ -132,7 +132,7 @@ void ReadChannels(const JsonObject& json, const std::string& key, double least,
   if ((!one && numbers.size() != 3) || numbers.size() != value.size() ||
       !std::ranges::all_of(numbers,
                            [&](double x) { return x >= least && x <= 1; })) {
-    return json.Complain(
+    return json.AddProblem(
         key, absl::StrCat(key, " must be one number for each channel, from ",
                           least, " to 1"));
   }
@@ -150,7 +150,7 @@ void SetAll(double value, ChannelValues* channels) {
 void ReadNormalization(const JsonObject& json, ImageFormat* format) {
   Require(json, "do_rescale", true);
   if (std::abs(json.Real("rescale_factor", kRescale) - kRescale) > 1e-9) {
-    json.Complain("rescale_factor", "rescale_factor must be 1/255");
+    json.AddProblem("rescale_factor", "rescale_factor must be 1/255");
   }
   if (json.Bool("do_normalize", true)) {
     if (json.Has("image_mean")) {
@@ -186,9 +186,9 @@ ImageFormat ReadTimmFormat(const JsonObject& json, const ImageShape& images) {
   const bool square = images.height == images.width;
   format.set_crop(json.Choice("crop_mode", {"center", "squash"}, 0) == 0);
   if (kept < 1 && (!format.crop() || !square)) {
-    json.Complain("crop_pct",
-                  "crop_pct below 1 requires square images that are cropped "
-                  "from the center");
+    json.AddProblem("crop_pct",
+                    "crop_pct below 1 requires square images that are cropped "
+                    "from the center");
   }
   if (kept < 1) {
     format.set_shorter_side(static_cast<int>(

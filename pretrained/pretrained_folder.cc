@@ -258,8 +258,8 @@ absl::StatusOr<PretrainedFolder> ReadVit(const std::string& path,
           [folder](absl::string_view text, ParameterStore<float>& parameters,
                    std::vector<std::string>* kept) {
             absl::ConsumeSuffix(&text, "\n");
-            return folder->LoadForClasses(absl::StrSplit(text, '\n'),
-                                          parameters, kept);
+            return folder->LoadWeightsForClasses(absl::StrSplit(text, '\n'),
+                                                 parameters, kept);
           }};
 }
 
@@ -309,7 +309,7 @@ absl::StatusOr<std::string> PretrainedFolder::BaseConfig(
   return text;
 }
 
-bool HoldsPretrained(const std::string& folder) {
+bool ContainsPretrainedModel(const std::string& folder) {
   return PathExists(ConfigOf(folder)) &&
          !PathExists(JoinPath(folder, "run.json")) &&
          !PathExists(JoinPath(folder, "resolved.textproto"));

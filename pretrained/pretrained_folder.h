@@ -65,7 +65,7 @@ struct PretrainedFolder {
 };
 
 // Returns whether the folder contains config.json but is not a run.
-bool HoldsPretrained(const std::string& folder);
+bool ContainsPretrainedModel(const std::string& folder);
 
 // Reads a folder as a run. Error messages are meant for users.
 absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(

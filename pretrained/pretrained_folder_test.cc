@@ -97,9 +97,9 @@ TEST(PretrainedFolderTest, WithARunInItIsARun) {
   const std::string folder = ::testing::TempDir() + "/both";
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/config.json") << "{}";
-  EXPECT_TRUE(HoldsPretrained(folder));
+  EXPECT_TRUE(ContainsPretrainedModel(folder));
   std::ofstream(folder + "/resolved.textproto") << "seed: 1";
-  EXPECT_FALSE(HoldsPretrained(folder));
+  EXPECT_FALSE(ContainsPretrainedModel(folder));
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ void PretrainedWeights::Plan::Find(const std::string& name, int32_t parameter,
       wanted = absl::StrCat("'", theirs, "', F32 ", ShapeText(extents));
     }
     const auto [begin, end] =
-        weights_.names_.equal_range(weights_.Canonical(theirs));
+        weights_.names_.equal_range(weights_.CanonicalName(theirs));
     for (auto named = begin; named != end; ++named) {
       const std::string& tensor = named->second;
       std::vector<Use>& uses = uses_[tensor];
@@ -221,7 +221,7 @@ void PretrainedWeights::Plan::Find(const std::string& name, int32_t parameter,
 bool PretrainedWeights::Plan::Fits(const std::string& tensor,
                                    absl::Span<const int64_t> shape) {
   const TensorInfo& info = tensors_.info(tensor);
-  const bool floats = HoldsFloats(info);
+  const bool floats = ContainsFloats(info);
   if (floats && absl::MakeConstSpan(info.shape) == shape) return true;
   Add(tensors_.PathOf(tensor), "tensor '", tensor, "' is ", info.dtype, " ",
       ShapeText(info.shape), "; expected ",
@@ -320,7 +320,7 @@ absl::StatusOr<PretrainedWeights> PretrainedWeights::Open(
   REGARD_ASSIGN_OR_RETURN(TensorFolder tensors, TensorFolder::Open(folder));
   PretrainedWeights weights(std::move(tensors), std::move(table));
   for (const auto& [name, file] : weights.tensors_.tensors()) {
-    std::string canonical = weights.Canonical(name);
+    std::string canonical = weights.CanonicalName(name);
     const bool ignored = std::ranges::any_of(
         weights.table_.ignored, [&](const std::string& pattern) {
           return Stars(pattern, canonical).has_value();
@@ -330,7 +330,7 @@ absl::StatusOr<PretrainedWeights> PretrainedWeights::Open(
   return weights;
 }
 
-std::string PretrainedWeights::Canonical(absl::string_view theirs) const {
+std::string PretrainedWeights::CanonicalName(absl::string_view theirs) const {
   absl::ConsumePrefix(&theirs, table_.prefix);
   for (const auto& [old, now] : table_.old_endings) {
     if (absl::ConsumeSuffix(&theirs, old)) return absl::StrCat(theirs, now);
@@ -339,7 +339,7 @@ std::string PretrainedWeights::Canonical(absl::string_view theirs) const {
 }
 
 bool PretrainedWeights::Has(absl::string_view theirs) const {
-  return names_.contains(Canonical(theirs));
+  return names_.contains(CanonicalName(theirs));
 }
 
 absl::Status PretrainedWeights::Check(

@@ -104,7 +104,7 @@ class PretrainedWeights {
   PretrainedWeights(TensorFolder tensors, WeightTable table)
       : tensors_(std::move(tensors)), table_(std::move(table)) {}
 
-  std::string Canonical(absl::string_view theirs) const;
+  std::string CanonicalName(absl::string_view theirs) const;
 
   TensorFolder tensors_;
   WeightTable table_;

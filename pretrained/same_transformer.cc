@@ -95,7 +95,7 @@ absl::Status CheckSameTransformer(const TransformerConfig& read,
       " in transformers; it requires these changes:\n", differences));
 }
 
-TransformerConfig WithoutRates(TransformerConfig config) {
+TransformerConfig WithoutDropoutRates(TransformerConfig config) {
   ClearDropPath(&config);
   config.clear_embedding_dropout();
   config.mutable_feed_forward()->clear_dropout();

@@ -18,7 +18,7 @@ absl::Status CheckSameTransformer(const TransformerConfig& read,
 
 // Returns `config` without the dropout rates that transformers lacks. These
 // rates matter only in training.
-TransformerConfig WithoutRates(TransformerConfig config);
+TransformerConfig WithoutDropoutRates(TransformerConfig config);
 
 }  // namespace regard
 

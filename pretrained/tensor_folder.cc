@@ -85,18 +85,19 @@ absl::Status TensorFolder::AddShards(const std::string& folder) {
         if (IsMachineFailure(added)) return added;
         if (!added.ok()) messages.emplace_back(added.message());
       } else {
-        weight_map.Complain(tensor, problem->second);
+        weight_map.AddProblem(tensor, problem->second);
       }
     }
     if (problem->second.empty()) tensors_[tensor] = numbers[name];
   }
   if (!index.status().ok()) messages.emplace_back(index.status().message());
-  if (messages.empty()) CheckPlaces(&messages);
+  if (messages.empty()) CheckIndexMatchesFiles(&messages);
   if (messages.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrJoin(messages, "\n"));
 }
 
-void TensorFolder::CheckPlaces(std::vector<std::string>* messages) const {
+void TensorFolder::CheckIndexMatchesFiles(
+    std::vector<std::string>* messages) const {
   const auto complain = [&](size_t file, const std::string& tensor,
                             absl::string_view problem) {
     messages->push_back(absl::StrCat(files_[file].path, ": error: tensor '",

@@ -38,7 +38,7 @@ class TensorFolder {
   // `name` must be in tensors().
   const TensorInfo& info(const std::string& name) const;
   const std::string& PathOf(const std::string& name) const;
-  // Fills `values` with a tensor, for which HoldsFloats() must be true.
+  // Fills `values` with a tensor, for which ContainsFloats() must be true.
   absl::Status Read(const std::string& name, absl::Span<float> values) const;
 
  private:
@@ -53,7 +53,7 @@ class TensorFolder {
   absl::Status AddShards(const std::string& folder);
   // Checks that each tensor is in the file that the index names, and that the
   // files contain no other tensors.
-  void CheckPlaces(std::vector<std::string>* messages) const;
+  void CheckIndexMatchesFiles(std::vector<std::string>* messages) const;
 
   std::string path_;
   std::vector<File> files_;

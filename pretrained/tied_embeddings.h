@@ -12,9 +12,10 @@ namespace regard {
 inline void RequireTiedEmbeddings(const JsonObject& json) {
   constexpr char kTied[] = "tie_word_embeddings";
   if (json.Bool(kTied, true)) return;
-  json.Complain(kTied,
-                "tie_word_embeddings must be true: the output layer shares the "
-                "token embedding");
+  json.AddProblem(
+      kTied,
+      "tie_word_embeddings must be true: the output layer shares the "
+      "token embedding");
 }
 
 }  // namespace regard

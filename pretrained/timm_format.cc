@@ -81,8 +81,8 @@ void ReadTimmArguments(const JsonObject& json, const TimmName& name,
       "dynamic_img_size", "weight_init",    "fix_init"};
   for (const auto& [key, value] : json.json().items()) {
     if (std::ranges::find(kKnown, key) == std::end(kKnown)) {
-      json.Complain(key, absl::StrCat(absl::Utf8SafeCHexEscape(key),
-                                      " is not a supported argument"));
+      json.AddProblem(key, absl::StrCat(absl::Utf8SafeCHexEscape(key),
+                                        " is not a supported argument"));
     }
   }
   const auto rate = [&](const char* key) {
@@ -108,14 +108,14 @@ void ReadTimmArguments(const JsonObject& json, const TimmName& name,
   transformer.set_embedding_dropout(rate("pos_drop_rate"));
   transformer.set_drop_path(rate("drop_path_rate"));
   transformer.mutable_norm()->set_epsilon(1e-6);
-  SetVitCommon(/*deviation=*/0.02, &transformer);
+  SetCommonVitFields(/*deviation=*/0.02, &transformer);
   const bool mean =
       json.Choice("global_pool", {"token", "avg"}, name.mean ? 1 : 0) == 1;
   if (json.Bool("class_token", !name.mean) == mean ||
       (mean && json.Bool("fc_norm", !name.mean))) {
-    json.Complain("global_pool",
-                  "with global_pool: avg, class_token and fc_norm must be "
-                  "false; otherwise, class_token must be true");
+    json.AddProblem("global_pool",
+                    "with global_pool: avg, class_token and fc_norm must be "
+                    "false; otherwise, class_token must be true");
   }
   config->set_pooling(mean ? VisionTransformerConfig::MEAN
                            : VisionTransformerConfig::CLASS_TOKEN);
@@ -134,7 +134,7 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
   json.Require("pretrained_cfg");
   const auto pretrained = json.Object("pretrained_cfg");
   if (!cut.has_value()) {
-    json.Complain(
+    json.AddProblem(
         kName,
         absl::StrCat(
             "architecture must have the form vit_SIZE_patchP_N, but is '",
@@ -147,7 +147,7 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
   if (input.size() != 3 || !std::ranges::all_of(input, [](int64_t size) {
         return size >= 1 && size <= kMaxImageSide;
       })) {
-    pretrained->Complain(
+    pretrained->AddProblem(
         "input_size",
         absl::StrCat("input_size must be three numbers from 1 to ",
                      kMaxImageSide));
@@ -159,7 +159,7 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
   ReadTimmArguments(arguments, *cut, &description.config);
   description.config.set_patch(ReadPatch(arguments, cut->patch));
   const auto [height, width] =
-      ReadSides(arguments, "img_size", {input[1], input[2]});
+      ReadHeightAndWidth(arguments, "img_size", {input[1], input[2]});
   description.format = ReadTimmFormat(
       *pretrained,
       {ReadColours(arguments, "in_chans", input[0]), height, width});
@@ -167,10 +167,10 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
   description.classes =
       ReadClasses(json, "label_names", UnnamedClasses(classes));
   if (static_cast<int64_t>(description.classes.size()) != classes) {
-    json.Complain("label_names",
-                  absl::StrCat("label_names must have ", classes,
-                               " names, the number in num_classes; got ",
-                               description.classes.size()));
+    json.AddProblem("label_names",
+                    absl::StrCat("label_names must have ", classes,
+                                 " names, the number in num_classes; got ",
+                                 description.classes.size()));
   }
   REGARD_RETURN_IF_ERROR(file.status());
   return description;

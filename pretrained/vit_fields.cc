@@ -17,8 +17,9 @@ int ReadSize(const JsonObject& json, const char* key,
   return static_cast<int>(json.Integer(key, otherwise, 1, most));
 }
 
-std::pair<int64_t, int64_t> ReadSides(const JsonObject& json, const char* key,
-                                      std::pair<int64_t, int64_t> otherwise) {
+std::pair<int64_t, int64_t> ReadHeightAndWidth(
+    const JsonObject& json, const char* key,
+    std::pair<int64_t, int64_t> otherwise) {
   if (!json.Has(key)) return otherwise;
   if (!json.json()[key].is_array()) {
     const int64_t both = json.Integer(key, std::nullopt, 1, kMaxImageSide);
@@ -30,17 +31,18 @@ std::pair<int64_t, int64_t> ReadSides(const JsonObject& json, const char* key,
       })) {
     return {sides[0], sides[1]};
   }
-  json.Complain(key,
-                absl::StrCat(key, " must be a height and a width from 1 to ",
-                             kMaxImageSide));
+  json.AddProblem(key,
+                  absl::StrCat(key, " must be a height and a width from 1 to ",
+                               kMaxImageSide));
   return {1, 1};
 }
 
 int ReadPatch(const JsonObject& json, int64_t otherwise) {
   constexpr char kKey[] = "patch_size";
-  const auto [height, width] = ReadSides(json, kKey, {otherwise, otherwise});
+  const auto [height, width] =
+      ReadHeightAndWidth(json, kKey, {otherwise, otherwise});
   if (height != width || height > 1024) {
-    json.Complain(
+    json.AddProblem(
         kKey, absl::StrCat(kKey, " must be square and at most 1024, but is ",
                            height, " x ", width));
   }
@@ -51,7 +53,8 @@ int64_t ReadColours(const JsonObject& json, const char* key,
                     int64_t otherwise) {
   const int64_t colours = json.Integer(key, otherwise);
   if (colours != 1 && colours != 3) {
-    json.Complain(key, absl::StrCat(key, " must be 1 or 3, but is ", colours));
+    json.AddProblem(key,
+                    absl::StrCat(key, " must be 1 or 3, but is ", colours));
   }
   return colours;
 }
@@ -60,11 +63,11 @@ void CheckHeads(const JsonObject& json, const char* key,
                 const TransformerConfig& transformer) {
   const int heads = transformer.attention().heads();
   if (transformer.width() % heads == 0) return;
-  json.Complain(key, absl::StrCat(key, " ", heads, " must divide the width ",
-                                  transformer.width()));
+  json.AddProblem(key, absl::StrCat(key, " ", heads, " must divide the width ",
+                                    transformer.width()));
 }
 
-void SetVitCommon(double deviation, TransformerConfig* transformer) {
+void SetCommonVitFields(double deviation, TransformerConfig* transformer) {
   transformer->mutable_attention()->set_output_bias(true);
   transformer->mutable_attention()->mutable_attention()->mutable_scaled_dot();
   transformer->mutable_position_embedding()->set_kind(

@@ -22,8 +22,9 @@ int ReadSize(const JsonObject& json, const char* key,
              std::optional<int64_t> otherwise, int64_t most);
 
 // Reads a height and a width: an array of both, or one number for both.
-std::pair<int64_t, int64_t> ReadSides(const JsonObject& json, const char* key,
-                                      std::pair<int64_t, int64_t> otherwise);
+std::pair<int64_t, int64_t> ReadHeightAndWidth(
+    const JsonObject& json, const char* key,
+    std::pair<int64_t, int64_t> otherwise);
 
 // Reads "patch_size", the height and width of a patch in pixels.
 int ReadPatch(const JsonObject& json, int64_t otherwise);
@@ -37,7 +38,7 @@ void CheckHeads(const JsonObject& json, const char* key,
 
 // Sets the fields that are equal in all Vision Transformers. `deviation` is the
 // standard deviation of the initial values.
-void SetVitCommon(double deviation, TransformerConfig* transformer);
+void SetCommonVitFields(double deviation, TransformerConfig* transformer);
 
 }  // namespace regard
 

@@ -100,9 +100,9 @@ absl::Status VitFolder::LoadWeights(ParameterStore<float>& parameters,
   return weights.Load(parameters, kept);
 }
 
-absl::Status VitFolder::LoadForClasses(const std::vector<std::string>& classes,
-                                       ParameterStore<float>& parameters,
-                                       std::vector<std::string>* kept) const {
+absl::Status VitFolder::LoadWeightsForClasses(
+    const std::vector<std::string>& classes, ParameterStore<float>& parameters,
+    std::vector<std::string>* kept) const {
   REGARD_ASSIGN_OR_RETURN(
       const PretrainedWeights encoder,
       PretrainedWeights::Open(path,
@@ -158,7 +158,7 @@ namespace {
 // Removes the number of positions, which follows from the size of the images.
 TransformerConfig WithoutLength(TransformerConfig config) {
   config.mutable_position_embedding()->clear_longest();
-  return WithoutRates(std::move(config));
+  return WithoutDropoutRates(std::move(config));
 }
 
 // Checks that config.json and preprocessor_config.json describe the model

@@ -31,9 +31,9 @@ struct VitFolder {
   // Like LoadWeights(), for a classifier with other classes. If the folder has
   // all of these classes, their rows of the head are copied. Otherwise, the
   // head keeps its values.
-  absl::Status LoadForClasses(const std::vector<std::string>& classes,
-                              ParameterStore<float>& parameters,
-                              std::vector<std::string>* kept) const;
+  absl::Status LoadWeightsForClasses(const std::vector<std::string>& classes,
+                                     ParameterStore<float>& parameters,
+                                     std::vector<std::string>* kept) const;
 };
 
 // Opens a folder at the path that the user gave. Error messages are meant for

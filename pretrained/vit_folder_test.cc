@@ -187,9 +187,9 @@ TEST(VitFolderTest, AHeadIsMadeOfTheClassesThatAreThere) {
   description.classes = {"bird", "tabby cat"};
   ImageClassifier two = ClassifierOf(description);
   std::vector<std::string> kept;
-  ASSERT_THAT(
-      folder->LoadForClasses(description.classes, two.parameters(), &kept),
-      IsOk());
+  ASSERT_THAT(folder->LoadWeightsForClasses(description.classes,
+                                            two.parameters(), &kept),
+              IsOk());
   EXPECT_THAT(kept, IsEmpty());
   for (const char* name : {"head.weight", "head.bias"}) {
     const auto from = values(model, name);
@@ -212,8 +212,9 @@ TEST(VitFolderTest, AHeadOfOtherClassesKeepsItsValues) {
     const auto head = store.value(*store.FindByName("head.weight"));
     const std::vector<float> before(head.begin(), head.end());
     std::vector<std::string> kept;
-    ASSERT_THAT(folder->LoadForClasses(description.classes, store, &kept),
-                IsOk());
+    ASSERT_THAT(
+        folder->LoadWeightsForClasses(description.classes, store, &kept),
+        IsOk());
     EXPECT_THAT(kept, ElementsAre("head.weight", "head.bias"));
     EXPECT_TRUE(std::ranges::equal(before, head));
   }

@@ -42,7 +42,7 @@ void ReadTransformer(const JsonObject& json, TransformerConfig* transformer) {
   transformer->set_dropout(rate("hidden_dropout_prob"));
   transformer->mutable_norm()->set_epsilon(
       json.Real("layer_norm_eps", 1e-12, 1e-30, 1));
-  SetVitCommon(json.Real("initializer_range", 0.02, 0, 100), transformer);
+  SetCommonVitFields(json.Real("initializer_range", 0.02, 0, 100), transformer);
 }
 
 // Parameters of a layer, and their names in a file.
@@ -84,7 +84,8 @@ absl::StatusOr<VitDescription> ParseVitConfig(absl::string_view text,
   json.Choice("model_type", {"vit"});
   ReadTransformer(json, description.config.mutable_transformer());
   description.config.set_patch(ReadPatch(json, 16));
-  const auto [height, width] = ReadSides(json, "image_size", {224, 224});
+  const auto [height, width] =
+      ReadHeightAndWidth(json, "image_size", {224, 224});
   description.format.set_height(static_cast<int>(height));
   description.format.set_width(static_cast<int>(width));
   description.format.set_grey(ReadColours(json, "num_channels", 3) == 1);

@@ -72,7 +72,7 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     DecoderState<double> state = model_.Begin(forward_, ids, lengths);
     values_ = MatrixOf(state[RecurrentDecoder<double>::kValues]);
     s_ = Hidden(state);
-    HeldSites<double> hook("*attention/weights");
+    CapturingHook<double> hook("*attention/weights");
     forward_.set_hook(&hook);
     model_->decoder->Advance(forward_, {kWord}, {}, &state);
     forward_.set_hook(nullptr);
@@ -197,7 +197,7 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
   DecoderState<double> state = model.Begin(forward, ids, lengths);
   std::vector<Var<double>> queries, weights, readouts;
   for (const int32_t word : {2, 4, 6, 7}) {
-    HeldSites<double> hook("*attention/weights");
+    CapturingHook<double> hook("*attention/weights");
     forward.set_hook(&hook);
     const Var<double> step =
         model->decoder->Advance(forward, {word}, {}, &state);

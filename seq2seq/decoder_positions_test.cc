@@ -76,7 +76,7 @@ class DecoderPositionsTest : public ::testing::Test {
   // Advances by one step, with one row per word. Returns the attention weights
   // of the step.
   Var<double> Step(const std::vector<int32_t>& words) {
-    HeldSites<double> hook("*attention/weights");
+    CapturingHook<double> hook("*attention/weights");
     forward_.set_hook(&hook);
     model_.decoder->Advance(forward_, words, {}, &*state_);
     forward_.set_hook(nullptr);

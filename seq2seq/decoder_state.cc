@@ -35,17 +35,17 @@ void DecoderState<T>::Set(int slot, Slot value, int64_t leading) {
 }
 
 template <typename T>
-void DecoderState<T>::SetSource(int slot, Var<T> value) {
+void DecoderState<T>::SetSourceValue(int slot, Var<T> value) {
   Set(slot, {Kind::kSource, value}, sources());
 }
 
 template <typename T>
-void DecoderState<T>::SetRow(int slot, Var<T> value) {
+void DecoderState<T>::SetRowValue(int slot, Var<T> value) {
   Set(slot, {Kind::kRow, value}, rows());
 }
 
 template <typename T>
-Var<T> DecoderState<T>::Row(int slot) const {
+Var<T> DecoderState<T>::RowValue(int slot) const {
   const Var<T> value = (*this)[slot];
   REGARD_CHECK(value.has_value() || position_ == 0)
       << "slot " << slot << " was not kept after " << position_ << " positions";
@@ -72,7 +72,7 @@ Var<T> DecoderState<T>::Append(int slot, Var<T> part) {
 }
 
 template <typename T>
-void DecoderState<T>::KeepFirst(int64_t count) {
+void DecoderState<T>::KeepFirstSources(int64_t count) {
   REGARD_CHECK(rows_per_source_ == 1 && count >= 0 && count <= sources_)
       << count << " of " << sources_ << " sources of " << rows_per_source_
       << " rows";
@@ -89,7 +89,7 @@ void DecoderState<T>::KeepFirst(int64_t count) {
 }
 
 template <typename T>
-KnownRows<T>* DecoderState<T>::known_rows() const {
+CachedRows<T>* DecoderState<T>::known_rows() const {
   return cache_ == nullptr ? nullptr : &cache_->known_rows_;
 }
 
@@ -120,7 +120,7 @@ DecoderCache<T>::DecoderCache(const DecoderState<T>& state,
     if (!from.value.has_value()) continue;
     slot.kind = from.kind;
     if (from.kind == Kind::kRow) {
-      KeepRows(from.value, all, &slot);
+      CopyRows(from.value, all, &slot);
       continue;
     }
     if (from.kind == Kind::kGrowing) {
@@ -158,7 +158,7 @@ Var<T> DecoderCache<T>::Append(int slot, int64_t positions, Var<T> part) {
 }
 
 template <typename T>
-void DecoderCache<T>::KeepRows(Var<T> from, absl::Span<const int32_t> rows,
+void DecoderCache<T>::CopyRows(Var<T> from, absl::Span<const int32_t> rows,
                                Slot* slot) {
   const int64_t count = from.dim(0);
   const int64_t size = from.size() / std::max<int64_t>(count, 1);
@@ -181,7 +181,7 @@ void DecoderCache<T>::KeepRows(Var<T> from, absl::Span<const int32_t> rows,
 }
 
 template <typename T>
-Var<T> DecoderCache<T>::OutsideOfStorage(Var<T> value) const {
+Var<T> DecoderCache<T>::CopyIfStored(Var<T> value) const {
   const bool inside = std::ranges::any_of(slots_, [&](const Slot& slot) {
     return slot.data != nullptr && !std::less<>()(value.data(), slot.data) &&
            std::less<>()(value.data(), slot.data + slot.shape.size());
@@ -261,7 +261,7 @@ void DecoderCache<T>::Gather(const DecoderState<T>& state,
                              int64_t rows_per_source) {
   using Kind = typename DecoderState<T>::Kind;
   const auto count = static_cast<int64_t>(rows.size());
-  const absl::Span<const RowCopies::Copy> copies = copies_.Plan(rows);
+  const absl::Span<const RowCopies::Copy> copies = copies_.PlanCopies(rows);
   REGARD_CHECK_EQ(count % rows_per_source, 0)
       << rows_per_source << " rows a source";
   sources_ = count / rows_per_source;
@@ -276,10 +276,10 @@ void DecoderCache<T>::Gather(const DecoderState<T>& state,
     }
   };
   for_each([&](size_t, const auto& from, Slot& slot) {
-    if (from.kind == Kind::kRow) slot.next = OutsideOfStorage(from.value);
+    if (from.kind == Kind::kRow) slot.next = CopyIfStored(from.value);
   });
   for_each([&](size_t, const auto& from, Slot& slot) {
-    if (from.kind == Kind::kRow) KeepRows(slot.next, rows, &slot);
+    if (from.kind == Kind::kRow) CopyRows(slot.next, rows, &slot);
   });
   for_each([&](size_t i, const auto& from, Slot& slot) {
     if (from.kind == Kind::kGrowing) {

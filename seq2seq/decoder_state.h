@@ -62,13 +62,13 @@ class DecoderState : public LayerState<T> {
   absl::Span<const Slot> slots() const { return slots_; }
 
   // Sets a slot. The leading extent of `value` must be sources() for
-  // SetSource() and rows() for SetRow(). An empty `value` is ignored.
-  void SetSource(int slot, Var<T> value) override;
-  void SetRow(int slot, Var<T> value) override;
-  Var<T> Source(int slot) const override { return (*this)[slot]; }
+  // SetSourceValue() and rows() for SetRowValue(). An empty `value` is ignored.
+  void SetSourceValue(int slot, Var<T> value) override;
+  void SetRowValue(int slot, Var<T> value) override;
+  Var<T> SourceValue(int slot) const override { return (*this)[slot]; }
   // Returns the value of a slot. Fails a check if the slot is empty although
   // position() is above 0.
-  Var<T> Row(int slot) const override;
+  Var<T> RowValue(int slot) const override;
   // Appends the positions of `part` to a growing slot, and returns all of them.
   // Fails a check unless the slot has all position() earlier positions.
   //
@@ -79,14 +79,14 @@ class DecoderState : public LayerState<T> {
 
   // Drops all sources except the first `count`. Requires one row per source and
   // no growing slot.
-  void KeepFirst(int64_t count);
+  void KeepFirstSources(int64_t count);
 
   // Advance() calls this after it has read `count` ids of each row.
   void AdvancePosition(int64_t count) { position_ += count; }
 
   // The cache of rows that depend only on an id. Each row is computed once.
   // Null unless the state is a view of a search's cache.
-  KnownRows<T>* known_rows() const;
+  CachedRows<T>* known_rows() const;
 
  private:
   friend class DecoderCache<T>;
@@ -154,8 +154,8 @@ class DecoderCache {
   Var<T> Append(int slot, int64_t positions, Var<T> part);
   // Returns `value`, or a copy on the tape if `value` is in the storage of a
   // slot.
-  Var<T> OutsideOfStorage(Var<T> value) const;
-  void KeepRows(Var<T> from, absl::Span<const int32_t> rows, Slot* slot);
+  Var<T> CopyIfStored(Var<T> value) const;
+  void CopyRows(Var<T> from, absl::Span<const int32_t> rows, Slot* slot);
   void CompactSources(const DecoderState<T>& state,
                       absl::Span<const int32_t> rows);
 
@@ -166,7 +166,7 @@ class DecoderCache {
   int64_t position_;
   absl::Span<int32_t> lengths_;
   absl::Span<Slot> slots_;
-  KnownRows<T> known_rows_;
+  CachedRows<T> known_rows_;
   RowCopies copies_;
 };
 

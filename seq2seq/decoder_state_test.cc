@@ -25,9 +25,9 @@ DecoderState<float> Begin(Tape<float>& tape,
                           absl::Span<const int32_t> lengths) {
   DecoderState<float> state(tape, /*sources=*/3, lengths, kNumSlots);
   const Var<float> keys = tape.Constant({3, 2, 1}, {1, 2, 3, 4, 5, 6});
-  state.SetSource(kKeys, keys);
-  state.SetSource(kValues, keys.Reshape({3, 2}));
-  state.SetRow(kHidden, tape.Constant({3, 2}, {10, 11, 20, 21, 30, 31}));
+  state.SetSourceValue(kKeys, keys);
+  state.SetSourceValue(kValues, keys.Reshape({3, 2}));
+  state.SetRowValue(kHidden, tape.Constant({3, 2}, {10, 11, 20, 21, 30, 31}));
   return state;
 }
 
@@ -86,7 +86,7 @@ TEST(DecoderStateTest, KeepsTheFirstSources) {
   Tape<float> tape;
   DecoderState<float> state = Begin(tape, kLengths);
   state.AdvancePosition(4);
-  state.KeepFirst(2);
+  state.KeepFirstSources(2);
   EXPECT_EQ(state.sources(), 2);
   EXPECT_EQ(state.rows(), 2);
   EXPECT_EQ(state.position(), 4);
@@ -95,8 +95,8 @@ TEST(DecoderStateTest, KeepsTheFirstSources) {
   EXPECT_THAT(state[kValues].span(), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(state[kHidden].span(), ElementsAre(10, 11, 20, 21));
   EXPECT_FALSE(state[kUnused].has_value());
-  EXPECT_DEATH(state.KeepFirst(3), "3 of 2 sources");
-  state.KeepFirst(0);
+  EXPECT_DEATH(state.KeepFirstSources(3), "3 of 2 sources");
+  state.KeepFirstSources(0);
   EXPECT_EQ(state.rows(), 0);
   EXPECT_EQ(state[kKeys].shape(), Shape({0, 2, 1}));
 }
@@ -104,8 +104,8 @@ TEST(DecoderStateTest, KeepsTheFirstSources) {
 TEST(DecoderStateDeathTest, RefusesOtherExtents) {
   Tape<float> tape;
   DecoderState<float> state = Begin(tape, {});
-  EXPECT_DEATH(state.SetRow(kHidden, tape.Full({4, 2}, 0)), "\\[4, 2\\]");
-  EXPECT_DEATH(state.SetSource(kKeys, tape.Full({2, 2}, 0)), "3 sources");
+  EXPECT_DEATH(state.SetRowValue(kHidden, tape.Full({4, 2}, 0)), "\\[4, 2\\]");
+  EXPECT_DEATH(state.SetSourceValue(kKeys, tape.Full({2, 2}, 0)), "3 sources");
   EXPECT_DEATH(Begin(tape, {1, 2}), "2 vs. 3");
 }
 
@@ -150,7 +150,7 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
               ElementsAre(30, 31, 30, 31, 20, 21, 20, 21));
   EXPECT_THAT(Valid(view[kCache], 1), ElementsAre(5, 6, 5, 6, 3, 4, 3, 4));
   // A second step changes the hidden state. Each row has its own history.
-  view.SetRow(kHidden, tape.Constant({4, 1}, {1, 2, 3, 4}));
+  view.SetRowValue(kHidden, tape.Constant({4, 1}, {1, 2, 3, 4}));
   view.Append(kCache, tape.Constant({4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7}));
   view.AdvancePosition(1);
   cache.Gather(view, {3, 2}, 2);
@@ -168,8 +168,8 @@ TEST(DecoderCacheTest, ASourceWithoutElementsSharesNothing) {
   Tape<float> tape;
   Arena arena;
   DecoderState<float> begin(tape, /*sources=*/3, {}, kNumSlots);
-  begin.SetSource(kKeys, tape.Constant({3, 1, 0}));
-  begin.SetSource(kValues, tape.Constant({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
+  begin.SetSourceValue(kKeys, tape.Constant({3, 1, 0}));
+  begin.SetSourceValue(kValues, tape.Constant({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
   DecoderCache<float> cache(begin, {.rows = 3, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   state.Append(kCache, tape.Constant({3, 1, 0}));
@@ -200,14 +200,14 @@ TEST(DecoderCacheTest, AStepMayMoveTheValuesOfSlots) {
   Tape<float> tape;
   Arena arena;
   DecoderState<float> begin = Begin(tape, {});
-  begin.SetRow(kUnused, tape.Constant({3, 2}, {1, 2, 3, 4, 5, 6}));
+  begin.SetRowValue(kUnused, tape.Constant({3, 2}, {1, 2, 3, 4, 5, 6}));
   DecoderCache<float> cache(begin, {.rows = 3, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   // The values are exchanged, so writing one of them first would overwrite the
   // other.
   const Var<float> hidden = state[kHidden];
-  state.SetRow(kHidden, state[kUnused]);
-  state.SetRow(kUnused, hidden);
+  state.SetRowValue(kHidden, state[kUnused]);
+  state.SetRowValue(kUnused, hidden);
   cache.Gather(state, {1, 2, 2}, 1);
   const DecoderState<float> view = cache.View(tape);
   EXPECT_THAT(view[kHidden].span(), ElementsAre(3, 4, 5, 6, 5, 6));
@@ -223,7 +223,7 @@ TEST(DecoderCacheTest, ARowMayBeWhatAStepAppended) {
   DecoderState<float> state = cache.View(tape);
   const Var<float> whole =
       state.Append(kPositions, tape.Constant({3, 1, 1}, {1, 2, 3}));
-  state.SetRow(kRow, whole);
+  state.SetRowValue(kRow, whole);
   cache.Gather(state, {1, 1, 0}, 1);
   const DecoderState<float> view = cache.View(tape);
   EXPECT_THAT(Valid(view[kPositions], 1), ElementsAre(2, 2, 1));
@@ -268,7 +268,7 @@ TEST(DecoderCacheTest, IsWhatEachRowReadInAnyOrderOfRows) {
     uint64_t draws = 0;
     const auto below = [&](int64_t n) {
       return static_cast<int64_t>(
-          random.BelowAt(draws++, static_cast<uint64_t>(n)));
+          random.UniformIntAt(draws++, static_cast<uint64_t>(n)));
     };
     const int64_t max_beam = 1 + below(5);
     int64_t sources = 1 + below(4);
@@ -321,7 +321,7 @@ TEST(DecoderCacheTest, IsWhatEachRowReadInAnyOrderOfRows) {
       };
       expect(state.Append(kPlain, plain), 1);
       expect(state.Append(kInHeads, in_heads), kHeads);
-      state.SetRow(kLast, last);
+      state.SetRowValue(kLast, last);
       state.AdvancePosition(n);
       // The last source replaces a source that is done.
       std::vector<int64_t> live;
@@ -384,11 +384,11 @@ TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
                             {.rows = 4, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   state.Append(kCache, tape.Constant({2, 2, 1}, {1, 2, 3, 4}));
-  state.SetRow(kHidden, tape.Constant({2, 2}, {10, 11, 20, 21}));
+  state.SetRowValue(kHidden, tape.Constant({2, 2}, {10, 11, 20, 21}));
   state.AdvancePosition(2);
   DecoderState<float> added(tape, 1, {}, kNumSlots);
   added.Append(kCache, tape.Constant({1, 2, 1}, {5, 6}));
-  added.SetRow(kHidden, tape.Constant({1, 2}, {30, 31}));
+  added.SetRowValue(kHidden, tape.Constant({1, 2}, {30, 31}));
   added.AdvancePosition(2);
   cache.AddRows(added);
   // The second source is done. Two copies of the added row replace it.
@@ -400,7 +400,7 @@ TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
   EXPECT_THAT(
       Valid(view.Append(kCache, tape.Constant({4, 1, 1}, {7, 8, 9, 10})), 3),
       ElementsAre(1, 2, 7, 1, 2, 8, 5, 6, 9, 5, 6, 10));
-  EXPECT_THAT(view.Row(kHidden).span(),
+  EXPECT_THAT(view.RowValue(kHidden).span(),
               ElementsAre(10, 11, 10, 11, 30, 31, 30, 31));
 }
 

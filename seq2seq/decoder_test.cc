@@ -36,7 +36,7 @@ TEST(DecoderCacheTest, ACachedStepHasTheBitsOfAStepWithoutCache) {
     uint64_t draws = 0;
     const auto below = [&](int64_t n) {
       return static_cast<int64_t>(
-          random.BelowAt(draws++, static_cast<uint64_t>(n)));
+          random.UniformIntAt(draws++, static_cast<uint64_t>(n)));
     };
     forward.BeginStep();
     Arena arena;

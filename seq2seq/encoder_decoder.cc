@@ -104,7 +104,7 @@ class TransformerEncoder : public Encoder<T> {
     return {.sources = sources,
             .values = values,
             .lengths = lengths,
-            .summary = MeanOfLengths(values, lengths)};
+            .summary = MeanOfFirstRows(values, lengths)};
   }
   int64_t longest_position() const override {
     return std::min(embedding_.longest_position(), stack_.longest_position());
@@ -123,11 +123,12 @@ class TransformerEncoder : public Encoder<T> {
 Batch MakeBatch(const ParallelCorpus& pairs, absl::Span<const int64_t> examples,
                 Arena& arena) {
   const auto rows = static_cast<int64_t>(examples.size());
-  return {
-      TeacherForcing(rows, Vocabulary::kBegin, Vocabulary::kPad, arena,
-                     [&](int64_t row) { return pairs[examples[row]].target; }),
-      Pad(rows, Vocabulary::kPad, arena,
-          [&](int64_t row) { return pairs[examples[row]].source; })};
+  return {TeacherForcingBatch(
+              rows, Vocabulary::kBegin, Vocabulary::kPad, arena,
+              [&](int64_t row) { return pairs[examples[row]].target; }),
+          PadSequences(rows, Vocabulary::kPad, arena, [&](int64_t row) {
+            return pairs[examples[row]].source;
+          })};
 }
 
 template <typename T>

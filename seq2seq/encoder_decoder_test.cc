@@ -246,7 +246,7 @@ TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
   const Batch batch = MakeBatch(pairs, examples, tape.arena());
   const int64_t time = batch.input.time;
   const auto maps_of = [&](auto pass) {
-    return MapsOf(forward, {kDecoderMaps}, pass);
+    return RecordAttentionMaps(forward, {kDecoderMaps}, pass);
   };
   Var<double> all;
   const std::vector<AttentionMap<double>> wholes =

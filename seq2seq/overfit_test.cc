@@ -33,9 +33,10 @@ std::vector<EncodedPair> Pairs() {
   for (int32_t i = 0; i < 8; ++i) {
     EncodedPair pair;
     pair.source.push_back(4 + i);
-    const uint64_t length = random.BelowAt(at++, 7);
+    const uint64_t length = random.UniformIntAt(at++, 7);
     for (uint64_t t = 0; t < length; ++t) {
-      pair.source.push_back(4 + static_cast<int32_t>(random.BelowAt(at++, 16)));
+      pair.source.push_back(
+          4 + static_cast<int32_t>(random.UniformIntAt(at++, 16)));
     }
     for (size_t t = pair.source.size(); t-- > 0;) {
       pair.target.push_back(4 + (pair.source[t] - 4) % 12);

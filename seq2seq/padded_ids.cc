@@ -28,7 +28,8 @@ PaddedIds EmptyRows(int64_t rows, int64_t time, int32_t pad, Arena& arena) {
   return {rows, time, Filled(rows * time, pad, arena), Filled(rows, 0, arena)};
 }
 
-PaddedIds Pad(int64_t rows, int32_t pad, Arena& arena, SequenceOfRow sequence) {
+PaddedIds PadSequences(int64_t rows, int32_t pad, Arena& arena,
+                       SequenceOfRow sequence) {
   size_t time = 0;
   for (int64_t row = 0; row < rows; ++row) {
     time = std::max(time, sequence(row).size());
@@ -38,9 +39,9 @@ PaddedIds Pad(int64_t rows, int32_t pad, Arena& arena, SequenceOfRow sequence) {
   return padded;
 }
 
-DecoderBatch TeacherForcing(int64_t rows, int32_t begin, int32_t pad,
-                            Arena& arena, SequenceOfRow target) {
-  const PaddedIds targets = Pad(rows, pad, arena, target);
+DecoderBatch TeacherForcingBatch(int64_t rows, int32_t begin, int32_t pad,
+                                 Arena& arena, SequenceOfRow target) {
+  const PaddedIds targets = PadSequences(rows, pad, arena, target);
   DecoderBatch batch = {EmptyRows(rows, targets.time, pad, arena), targets.ids};
   for (int64_t row = 0; row < rows; ++row) {
     const absl::Span<const int32_t> ids = target(row);

@@ -27,7 +27,8 @@ PaddedIds EmptyRows(int64_t rows, int64_t time, int32_t pad, Arena& arena);
 
 using SequenceOfRow = absl::FunctionRef<absl::Span<const int32_t>(int64_t row)>;
 
-PaddedIds Pad(int64_t rows, int32_t pad, Arena& arena, SequenceOfRow sequence);
+PaddedIds PadSequences(int64_t rows, int32_t pad, Arena& arena,
+                       SequenceOfRow sequence);
 
 // The ids that a decoder reads at once in teacher forcing, and their targets.
 struct DecoderBatch {
@@ -37,8 +38,8 @@ struct DecoderBatch {
 
 // Returns a batch whose input is `begin` followed by each target without its
 // last id. Targets must not be empty.
-DecoderBatch TeacherForcing(int64_t rows, int32_t begin, int32_t pad,
-                            Arena& arena, SequenceOfRow target);
+DecoderBatch TeacherForcingBatch(int64_t rows, int32_t begin, int32_t pad,
+                                 Arena& arena, SequenceOfRow target);
 
 }  // namespace regard
 

@@ -50,7 +50,7 @@ void ReplaceByPredictions(Forward<T>& forward, const OutputHead<T>& head,
   const auto replaces = [&](int64_t row) {
     if (ids[row] == special.pad) return false;
     return Philox({static_cast<uint32_t>(random.step),
-                   static_cast<uint32_t>(random.NumberOf(row)),
+                   static_cast<uint32_t>(random.ExampleNumber(row)),
                    static_cast<uint32_t>(position), 0},
                   {static_cast<uint32_t>(key),
                    static_cast<uint32_t>(key >> 32)})[0] < threshold;

@@ -113,7 +113,7 @@ void ValidateDecoderAttention(const RecurrentDecoderConfig& decoder,
 // Returns `whole` with the fields of `part` merged into it.
 TransformerConfig Merged(TransformerConfig whole,
                          const TransformerConfig& part) {
-  LayOverTransformer(part, &whole);
+  MergeTransformerInto(part, &whole);
   return whole;
 }
 

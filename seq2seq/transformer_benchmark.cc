@@ -45,7 +45,7 @@ std::vector<EncodedPair> RandomPairs(int64_t count, int64_t length,
     for (auto* const ids : {&pair.source, &pair.target}) {
       for (int64_t i = 0; i + 1 < length; ++i) {
         ids->push_back(Vocabulary::kReserved +
-                       static_cast<int32_t>(random.BelowAt(
+                       static_cast<int32_t>(random.UniformIntAt(
                            at++, vocabulary - Vocabulary::kReserved)));
       }
       ids->push_back(Vocabulary::kEnd);
@@ -190,7 +190,7 @@ class RandomLanguageModel {
     std::vector<int32_t> prompt;
     for (int64_t i = 0; i < context; ++i) {
       prompt.push_back(static_cast<int32_t>(
-          random.BelowAt(static_cast<uint64_t>(i), kVocabulary)));
+          random.UniformIntAt(static_cast<uint64_t>(i), kVocabulary)));
     }
     const std::vector<SearchSource> sources(
         rows, {.max_length = steps + 1, .prompt = prompt});

@@ -34,7 +34,7 @@ DecoderState<T> TransformerDecoder<T>::Begin(Forward<T>& forward,
   REGARD_CHECK(memory.values.dim(1) <= longest_memory())
       << "a memory of " << memory.values.dim(1)
       << " positions; the attention knows " << longest_memory();
-  stack_.KeepMemories(forward, memory.values, &state);
+  stack_.StoreMemories(forward, memory.values, &state);
   return state;
 }
 
@@ -67,7 +67,7 @@ Var<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
       recompute_ && x.needs_grad() && first == 0 && time > 1;
   if (!recomputes) inputs.state = state;
   const Var<T> readout =
-      stack_(forward, x, inputs, stack_.KeptMemories(tape, *state));
+      stack_(forward, x, inputs, stack_.StoredMemories(tape, *state));
   state->AdvancePosition(time);
   return readout;
 }

@@ -103,7 +103,8 @@ TEST(TransformerMapsTest, AreNamedByLayerAndKind) {
   forward.BeginStep();
   DecoderState<float> state = model.Begin(forward, {4, 5, 3}, {3});
   std::vector<std::string> names;
-  for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, [&] {
+  for (const AttentionMap<float>& map :
+       RecordAttentionMaps(forward, {kAllMaps}, [&] {
          model->decoder->Advance(forward, {2, 4}, {}, &state);
        })) {
     names.push_back(map.name);
@@ -122,7 +123,8 @@ TEST(TransformerMapsTest, AreOfSelfAttentionAloneWithoutAMemory) {
   forward.BeginStep();
   Var<float> whole;
   std::vector<std::string> names;
-  for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, [&] {
+  for (const AttentionMap<float>& map :
+       RecordAttentionMaps(forward, {kAllMaps}, [&] {
          whole = model->decoder->Run(forward, {.sources = 1}, {2, 4, 5});
        })) {
     names.push_back(map.name);

@@ -124,8 +124,8 @@ TranslationModel::Alignments TranslationModel::AlignmentsOf(
       const auto sources =
           static_cast<int>(std::min(pair.source.size(), ids.source.size()));
       aligned.links =
-          GreatestLinks(absl::MakeConstSpan(weights).subspan(row * size, size),
-                        static_cast<int>(columns), targets, sources);
+          MaxWeightLinks(absl::MakeConstSpan(weights).subspan(row * size, size),
+                         static_cast<int>(columns), targets, sources);
       for (const AlignmentLink& link : pair.alignment) {
         if (selected.empty() || link.target >= targets ||
             link.source >= sources) {
@@ -236,12 +236,15 @@ std::map<std::string, std::string> TranslationModel::Signatures() const {
     add("chrf++", ChrfSignature(kWithWordPairs));
     add("ter", TerSignature());
   };
-  for (const auto* set : SetsOf(Split::kDev)) add_signatures("dev", *set);
-  for (const auto* set : SetsOf(Split::kTest)) add_signatures("test", *set);
+  for (const auto* set : EvaluationSetsOf(Split::kDev))
+    add_signatures("dev", *set);
+  for (const auto* set : EvaluationSetsOf(Split::kTest))
+    add_signatures("test", *set);
   return signatures;
 }
 
-std::vector<const EvaluationSet*> TranslationModel::SetsOf(Split split) const {
+std::vector<const EvaluationSet*> TranslationModel::EvaluationSetsOf(
+    Split split) const {
   std::vector<const EvaluationSet*> sets;
   if (split == Split::kDev && !data_.dev.empty()) sets.push_back(&data_.dev);
   if (split != Split::kTest) return sets;
@@ -254,7 +257,7 @@ std::vector<const EvaluationSet*> TranslationModel::SetsOf(Split split) const {
 std::vector<EvaluatedSet> TranslationModel::Evaluate(Forward<float>& forward,
                                                      Split split) const {
   std::vector<EvaluatedSet> evaluated;
-  for (const EvaluationSet* set : SetsOf(split)) {
+  for (const EvaluationSet* set : EvaluationSetsOf(split)) {
     evaluated.push_back(EvaluateSet(forward, *set));
   }
   if (split == Split::kTrain && data_.cut_tokens > 0) {

@@ -165,7 +165,7 @@ absl::StatusOr<TranslationModel::EncodedInput> TranslationModel::Read(
   REGARD_RETURN_IF_ERROR(CheckIsText(request));
   EncodedInput encoded;
   if (request.example < 0) {
-    encoded.source = TypedSource(request.text, translator_);
+    encoded.source = TokenizeSource(request.text, translator_);
   } else {
     const bool tested = !data_.tests.empty() && !data_.tests.front().empty();
     const auto& pairs = (tested ? data_.tests.front() : data_.dev).pairs;
@@ -203,7 +203,7 @@ absl::StatusOr<Traced<float>> TranslationModel::Trace(
       CheckTracedSize("input", encoded.source.size(), options.most_tokens));
   std::vector<std::string> target;
   if (options.target.has_value()) {
-    target = TypedTarget(*options.target, translator_);
+    target = TokenizeTarget(*options.target, translator_);
     if (!options.target->empty()) {
       REGARD_RETURN_IF_ERROR(
           CheckTracedSize("target", target.size(), options.most_tokens));
@@ -228,7 +228,7 @@ absl::StatusOr<Traced<float>> TranslationModel::Trace(
     const size_t all = target.size();
     // A model that has not learned to end may write a very long translation.
     target.resize(std::min(all, static_cast<size_t>(options.most_tokens)));
-    translator_.CutTarget(&target);
+    translator_.TruncateTarget(&target);
     if (target.size() < all) {
       encoded.notes.push_back(absl::StrCat("the translation is cut: only ",
                                            target.size(), " of ", all,
@@ -294,12 +294,13 @@ Traced<float> TranslationModel::TracePair(
     pair.Add(source_ids, target_ids);
     const Batch batch = MakeBatch(pair, {0}, arena);
     const Var<float> readout = translator_.model().Run(forward, batch);
-    return PickEach(LogSoftmax(decoder->head().Logits(forward, readout)),
-                    target_ids);
+    return PickPerRow(LogSoftmax(decoder->head().Logits(forward, readout)),
+                      target_ids);
   };
-  traced.lens = LensOf(*decoder, labels.sequences[1].writes, [this](size_t id) {
-    return translator_.target_vocabulary().Token(static_cast<int32_t>(id));
-  });
+  traced.lens =
+      MakeLogitLens(*decoder, labels.sequences[1].writes, [this](size_t id) {
+        return translator_.target_vocabulary().Token(static_cast<int32_t>(id));
+      });
   return traced;
 }
 
@@ -312,12 +313,12 @@ SequenceLengths TranslationModel::LongestSentences() const {
     }
   };
   if (data_.sampler != nullptr) {
-    const auto [source, target] = data_.sampler->Longest();
+    const auto [source, target] = data_.sampler->MaxLengths();
     longest = {source, target};
   }
   measure(train_);
   for (const Split split : {Split::kDev, Split::kTest}) {
-    for (const EvaluationSet* set : SetsOf(split)) {
+    for (const EvaluationSet* set : EvaluationSetsOf(split)) {
       measure(EncodePairs(set->pairs));
     }
   }

@@ -148,7 +148,7 @@ class TranslationModel : public Model<float> {
   Alignments AlignmentsOf(Forward<float>& forward,
                           absl::Span<const SentencePair> pairs) const;
   // Returns the non-empty data sets of dev or test. Empty for train.
-  std::vector<const EvaluationSet*> SetsOf(Split split) const;
+  std::vector<const EvaluationSet*> EvaluationSetsOf(Split split) const;
   EvaluatedSet EvaluateSet(Forward<float>& forward,
                            const EvaluationSet& set) const;
   ParallelCorpus EncodePairs(absl::Span<const SentencePair> pairs) const;

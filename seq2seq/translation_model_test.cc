@@ -92,8 +92,8 @@ class SameEverywhere {
   std::vector<int64_t> EvaluatedRows() {
     Tape<float> tape;
     Forward<float> forward(tape, model_.parameters(), nullptr);
-    return RowsOf(forward, "encoder/embedded",
-                  [&] { model_.Evaluate(forward, Split::kDev); });
+    return RecordRowCounts(forward, "encoder/embedded",
+                           [&] { model_.Evaluate(forward, Split::kDev); });
   }
 
  private:
@@ -273,7 +273,7 @@ TEST(TranslationModelTest, OutputsMayBeAsLongAsTargetsOfTheTraining) {
     Tape<float> tape;
     Forward<float> forward(tape, store, nullptr);
     const Prediction prediction = *model.Predict(forward, {.text = "a"});
-    *ids = model.translator().LongestFound({"a"}, SearchConfig());
+    *ids = model.translator().MaxOutputIds({"a"}, SearchConfig());
     const bool cut =
         prediction.notes.size() == 1 &&
         prediction.notes[0] ==

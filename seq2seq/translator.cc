@@ -62,7 +62,7 @@ std::vector<std::vector<Translation>> TranslateBatch(
     absl::Span<const size_t> order, const SearchConfig& search,
     bool want_weights) {
   Arena arena;
-  const PaddedIds padded = Pad(
+  const PaddedIds padded = PadSequences(
       static_cast<int64_t>(order.size()), Vocabulary::kPad, arena,
       [&](int64_t row) { return absl::MakeConstSpan(sources[order[row]]); });
   std::vector<SearchSource> limits;
@@ -193,14 +193,14 @@ absl::Status Translator::CheckTarget(
   return CheckLength("target", EncodeTarget(words), longest_target());
 }
 
-int64_t Translator::LongestFound(absl::Span<const std::string> source,
+int64_t Translator::MaxOutputIds(absl::Span<const std::string> source,
                                  const SearchConfig& search) const {
   return std::min(
       OutputLimit(search, std::ssize(EncodeSource(source)), lengths_),
       longest_target());
 }
 
-void Translator::CutTarget(std::vector<std::string>* words) const {
+void Translator::TruncateTarget(std::vector<std::string>* words) const {
   const auto most = static_cast<size_t>(longest_target() - 1);
   if (words->size() > most) words->resize(most);
 }

@@ -80,11 +80,11 @@ class Translator {
   absl::Status CheckTarget(absl::Span<const std::string> words) const;
   // Returns the maximum number of ids that a search generates for `source`,
   // <eos> included.
-  int64_t LongestFound(absl::Span<const std::string> source,
+  int64_t MaxOutputIds(absl::Span<const std::string> source,
                        const SearchConfig& search) const;
   // Cuts `words` to the longest target that passes CheckTarget(). A translation
   // that did not end may be one word too long.
-  void CutTarget(std::vector<std::string>* words) const;
+  void TruncateTarget(std::vector<std::string>* words) const;
 
   // Calls TranslateIds() with only this model. Sources must pass CheckSource().
   std::vector<std::vector<Translation>> Translate(

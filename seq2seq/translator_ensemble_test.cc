@@ -34,9 +34,9 @@ std::vector<Ids> Sources(int count) {
   uint64_t at = 0;
   for (int i = 0; i < count; ++i) {
     Ids ids;
-    const uint64_t length = random.BelowAt(at++, 9);
+    const uint64_t length = random.UniformIntAt(at++, 9);
     for (uint64_t t = 0; t < length; ++t) {
-      ids.push_back(4 + static_cast<int32_t>(random.BelowAt(at++, 5)));
+      ids.push_back(4 + static_cast<int32_t>(random.UniformIntAt(at++, 5)));
     }
     ids.push_back(Vocabulary::kEnd);
     sources.push_back(ids);

@@ -80,7 +80,7 @@ TEST(TranslatorTest, AnUntrainedModelReachesTheGreatestLength) {
     SCOPED_TRACE(config);
     const Translator translator = TranslatorOfAB(
         absl::StrCat("encoder { embedding: 4 hidden: 6 } ", config).c_str());
-    EXPECT_EQ(translator.LongestFound(source, search), longest);
+    EXPECT_EQ(translator.MaxOutputIds(source, search), longest);
     Tape<float> tape;
     Forward<float> forward(tape, translator.parameters(), nullptr);
     EXPECT_EQ(translator.Translate(forward, {source}, search, false)[0][0]
@@ -96,11 +96,11 @@ TEST(TranslatorTest, ALongTargetIsCut) {
       "attention { relative_dot { max_position: 5 } }");
   std::vector<std::string> words(4, "a");
   EXPECT_TRUE(translator.CheckTarget(words).ok());
-  translator.CutTarget(&words);
+  translator.TruncateTarget(&words);
   EXPECT_EQ(words.size(), 4u);
   words.resize(5, "b");
   EXPECT_FALSE(translator.CheckTarget(words).ok());
-  translator.CutTarget(&words);
+  translator.TruncateTarget(&words);
   EXPECT_EQ(words, std::vector<std::string>(4, "a"));
 }
 

@@ -94,7 +94,7 @@ class TestModel {
   // alignment.
   std::pair<Var<float>, Var<float>> Advance(Forward<float>& forward, int32_t id,
                                             DecoderState<float>* state) const {
-    HeldSites<float> hook("*attention/weights");
+    CapturingHook<float> hook("*attention/weights");
     forward.set_hook(&hook);
     const Var<float> output = model_.decoder->Advance(
         forward, absl::MakeConstSpan(&id, 1), {}, state);
@@ -121,9 +121,9 @@ std::vector<Ids> Sources(int count, uint64_t longest) {
   uint64_t at = 0;
   for (int i = 0; i < count; ++i) {
     Ids ids;
-    const uint64_t length = random.BelowAt(at++, longest);
+    const uint64_t length = random.UniformIntAt(at++, longest);
     for (uint64_t t = 0; t < length; ++t) {
-      ids.push_back(4 + static_cast<int32_t>(random.BelowAt(at++, 16)));
+      ids.push_back(4 + static_cast<int32_t>(random.UniformIntAt(at++, 16)));
     }
     ids.push_back(Vocabulary::kEnd);
     sources.push_back(ids);
@@ -435,9 +435,10 @@ TEST_P(BatchedTranslateTest, WeightsAreThoseOfTeacherForcingOnTheTranslation) {
       const Batch batch =
           MakeBatch(absl::MakeConstSpan(&pair, 1), {0}, tape.arena());
       const std::vector<float> expected =
-          MemoryAlignment<float>(MapsOf(forward, {kDecoderMaps}, [&] {
-            model.model().Run(forward, batch);
-          })).weights;
+          MemoryAlignment<float>(
+              RecordAttentionMaps(forward, {kDecoderMaps},
+                                  [&] { model.model().Run(forward, batch); }))
+              .weights;
       ASSERT_EQ(found[i].weights.size(), expected.size());
       for (size_t j = 0; j < expected.size(); ++j) {
         EXPECT_NEAR(found[i].weights[j], expected[j], 1e-6);

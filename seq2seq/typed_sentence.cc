@@ -32,7 +32,7 @@ std::vector<std::string> SideNotes(absl::string_view side,
                                    size_t ids, const Vocabulary& vocabulary) {
   const size_t read = std::min(words.size(), ids);
   std::vector<std::string> notes =
-      UnknownWords(vocabulary).NotesOn(words.first(read));
+      UnknownWords(vocabulary).UnknownWordNotes(words.first(read));
   if (read < words.size()) {
     notes.insert(notes.begin(),
                  absl::StrCat("the ", side, " is cut: only ", read, " of ",
@@ -43,21 +43,21 @@ std::vector<std::string> SideNotes(absl::string_view side,
 
 }  // namespace
 
-std::vector<std::string> TypedSource(absl::string_view text,
-                                     const Translator& translator) {
+std::vector<std::string> TokenizeSource(absl::string_view text,
+                                        const Translator& translator) {
   const Tokenizers& tokenizers = translator.tokenizers();
   return TypedTokens(text, tokenizers.source.get(), tokenizers.rules,
                      translator.source_vocabulary());
 }
 
-std::vector<std::string> TypedTarget(absl::string_view text,
-                                     const Translator& translator) {
+std::vector<std::string> TokenizeTarget(absl::string_view text,
+                                        const Translator& translator) {
   const Tokenizers& tokenizers = translator.tokenizers();
   return TypedTokens(text, tokenizers.target.get(), tokenizers.rules,
                      translator.target_vocabulary());
 }
 
-std::vector<std::string> UnknownWords::NotesOn(
+std::vector<std::string> UnknownWords::UnknownWordNotes(
     absl::Span<const std::string> words) {
   std::vector<std::string> notes;
   for (const std::string& word : words) {

@@ -16,10 +16,10 @@ namespace regard {
 
 // Tokenizes a text like the corpus of the run (data/text/prepared_text.h). Line
 // breaks count as spaces.
-std::vector<std::string> TypedSource(absl::string_view text,
-                                     const Translator& translator);
-std::vector<std::string> TypedTarget(absl::string_view text,
-                                     const Translator& translator);
+std::vector<std::string> TokenizeSource(absl::string_view text,
+                                        const Translator& translator);
+std::vector<std::string> TokenizeTarget(absl::string_view text,
+                                        const Translator& translator);
 
 // Lists the words that a vocabulary lacks, each once and at most 20 in total.
 // The vocabulary must outlive this object.
@@ -29,7 +29,8 @@ class UnknownWords {
       : vocabulary_(vocabulary) {}
 
   // Returns notes on the words that no earlier call listed.
-  std::vector<std::string> NotesOn(absl::Span<const std::string> words);
+  std::vector<std::string> UnknownWordNotes(
+      absl::Span<const std::string> words);
 
  private:
   const Vocabulary& vocabulary_;

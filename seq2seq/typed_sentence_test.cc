@@ -23,11 +23,11 @@ Vocabulary VocabularyOf(const std::vector<std::string>& words) {
 TEST(UnknownWords, AreNamedOnce) {
   const Vocabulary vocabulary = VocabularyOf({"a"});
   UnknownWords unknown(vocabulary);
-  EXPECT_THAT(unknown.NotesOn({"b", "a", "<unk>", "<eos>", "b"}),
+  EXPECT_THAT(unknown.UnknownWordNotes({"b", "a", "<unk>", "<eos>", "b"}),
               ElementsAre("the model does not know 'b'",
                           "the model does not know '<eos>'"));
   const std::string long_word = "\x1b" + std::string(100, 'c');
-  EXPECT_THAT(unknown.NotesOn({"b", long_word}),
+  EXPECT_THAT(unknown.UnknownWordNotes({"b", long_word}),
               ElementsAre(absl::StrCat("the model does not know '",
                                        std::string(59, 'c'), "~'")));
 }
@@ -37,11 +37,11 @@ TEST(UnknownWords, AreNamedUpToTwenty) {
   for (int i = 0; i < 100; ++i) words.push_back(absl::StrCat("word", i));
   const Vocabulary vocabulary;
   UnknownWords unknown(vocabulary);
-  const std::vector<std::string> notes = unknown.NotesOn(words);
+  const std::vector<std::string> notes = unknown.UnknownWordNotes(words);
   ASSERT_EQ(notes.size(), 21);
   EXPECT_EQ(notes[19], "the model does not know 'word19'");
   EXPECT_EQ(notes[20], "further unknown words are not listed");
-  EXPECT_THAT(unknown.NotesOn(words), IsEmpty());
+  EXPECT_THAT(unknown.UnknownWordNotes(words), IsEmpty());
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ absl::Status ReadConfigFlag(
     google::protobuf::Message* config) {
   ConfigOrigins origins;
   REGARD_RETURN_IF_ERROR(
-      ReadText(ConfigText::File(flag, text), config, &origins));
+      ReadText(ConfigTextWithOrigin::File(flag, text), config, &origins));
   ConfigProblems problems;
   validate(problems);
   return LocateProblems(problems, origins);
@@ -315,7 +315,7 @@ absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
     return MergeHeads(layer.Attend(forward, inputs).context);
   };
   return Attend({&arrays, heads, heads > 1, config.window(),
-                 layer.LongestDistance(), "context"},
+                 layer.MaxDistance(), "context"},
                 attend, parameters, seed);
 }
 
@@ -354,7 +354,7 @@ absl::StatusOr<std::vector<Output>> AttendProjected(
         {.mask = mask});
   };
   return Attend({&arrays, config.heads(), true, config.attention().window(),
-                 layer.LongestDistance(), "output"},
+                 layer.MaxDistance(), "output"},
                 attend, parameters, seed);
 }
 

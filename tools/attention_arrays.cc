@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::json;
 
 // Reports a problem with the array `name`.
-using Complain =
+using AddProblem =
     std::function<void(const std::string& name, const std::string& problem)>;
 using Arrays = std::map<std::string, NumberArray>;
 
@@ -94,7 +94,7 @@ bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
 
 // Determines the shape from the first elements.
 NumberArray ArrayOf(const Json& json, const std::string& name,
-                    const Complain& complain) {
+                    const AddProblem& complain) {
   NumberArray array;
   for (const Json* first = &json; first->is_array(); first = &first->front()) {
     array.shape.push_back(static_cast<int64_t>(first->size()));
@@ -134,7 +134,7 @@ std::string ProblemOf(const NumberArray& array, const std::string& name,
 }
 
 // Moves queries, keys and values to the result, and adds a batch axis.
-void CheckRows(const Complain& complain, Arrays& arrays,
+void CheckRows(const AddProblem& complain, Arrays& arrays,
                AttentionArrays* result) {
   result->has_batch = arrays["queries"].shape.size() == 3;
   for (const char* name : {"queries", "keys", "values"}) {
@@ -179,7 +179,7 @@ std::string AxesText(const Axes& axes) {
 // Checks that the shape of `array` is [batch, last...] or [batch, queries,
 // last...], without `batch` if the queries have no batch axis. If not, reports
 // a problem and returns false.
-bool CheckPerQuery(const Complain& complain, const std::string& name,
+bool CheckPerQuery(const AddProblem& complain, const std::string& name,
                    const NumberArray& array, const AttentionArrays& rows,
                    const Axes& last) {
   Axes per_example;
@@ -200,7 +200,7 @@ bool CheckPerQuery(const Complain& complain, const std::string& name,
   return false;
 }
 
-void CheckLengths(const Complain& complain, const NumberArray& lengths,
+void CheckLengths(const AddProblem& complain, const NumberArray& lengths,
                   AttentionArrays* result) {
   if (!CheckPerQuery(complain, kLengths, lengths, *result, {})) return;
   const int64_t keys = result->keys.shape[1];
@@ -222,7 +222,7 @@ void CheckLengths(const Complain& complain, const NumberArray& lengths,
 
 // Checks and stores the mask. It must be 0 for keys beyond the lengths, so
 // CheckLengths() must be called first.
-void CheckMask(const Complain& complain, const NumberArray& mask,
+void CheckMask(const AddProblem& complain, const NumberArray& mask,
                AttentionArrays* result) {
   const int64_t batch = result->queries.shape[0];
   const int64_t queries = result->queries.shape[1];
@@ -261,11 +261,11 @@ void CheckMask(const Complain& complain, const NumberArray& mask,
 
 // Checks the arrays and returns them. After a problem, the result is
 // unspecified.
-AttentionArrays Checked(const Complain& complain, Arrays arrays) {
+AttentionArrays Checked(const AddProblem& complain, Arrays arrays) {
   AttentionArrays result;
   bool right = true;
-  const Complain note = [&](const std::string& name,
-                            const std::string& problem) {
+  const AddProblem note = [&](const std::string& name,
+                              const std::string& problem) {
     right = false;
     complain(name, problem);
   };
@@ -281,9 +281,9 @@ AttentionArrays Checked(const Complain& complain, Arrays arrays) {
 
 absl::StatusOr<AttentionArrays> ArraysOf(JsonFile file) {
   const JsonObject root = file.root();
-  const Complain complain = [&](const std::string& name,
-                                const std::string& problem) {
-    root.Complain(name, problem);
+  const AddProblem complain = [&](const std::string& name,
+                                  const std::string& problem) {
+    root.AddProblem(name, problem);
   };
   Arrays arrays;
   for (const auto& [name, value] : root.json().items()) {
@@ -304,8 +304,8 @@ absl::StatusOr<AttentionArrays> ReadTensors(const std::string& path) {
   absl::StatusOr<SafetensorsReader> file = SafetensorsReader::Open(path);
   if (!file.ok()) return WithErrorPrefix(file.status());
   std::string problems;
-  const Complain complain = [&](const std::string&,
-                                const std::string& problem) {
+  const AddProblem complain = [&](const std::string&,
+                                  const std::string& problem) {
     absl::StrAppend(&problems, problems.empty() ? "" : "\n", path,
                     ": error: ", problem);
   };

@@ -46,7 +46,7 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
               "number of checkpoints to average: the newest, or the best by "
               "--metric",
               "5, or all if there are fewer");
-  line.Former("checkpoints", "--last=N");
+  line.RemovedFlag("checkpoints", "--last=N");
   line.Text("metric", "NAME", &metric,
             "averages the best checkpoints by this metric, such as dev/bleu");
   line.Text("out", "DIR", &out, "run folder to create",

@@ -121,21 +121,21 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   }
   const auto page_of = [&](size_t image) {
     const std::string name = absl::StrCat("caption_", image + 1, ".html");
-    return HoldsPretrained(run.path()) ? ResolveUserPath(name)
-                                       : JoinPath(run.path(), name);
+    return ContainsPretrainedModel(run.path()) ? ResolveUserPath(name)
+                                               : JoinPath(run.path(), name);
   };
   SearchConfig search = run.config().search();
   if (arguments.length > 0) {
     search.set_max_length_ratio(0);
     search.set_max_length(arguments.length + 1);  // includes the end token
   }
-  REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.search, &search));
+  REGARD_RETURN_IF_ERROR(ApplySearchFlags(arguments.search, &search));
   WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
   PredictionRequest request;
   if (!arguments.prompt.empty()) request.prompt = arguments.prompt;
-  for (const std::string& note :
-       model->tokens().NotesOn(CaptionTokens::Prompt(arguments.prompt))) {
+  for (const std::string& note : model->tokens().UnknownWordNotes(
+           CaptionTokens::Prompt(arguments.prompt))) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
   int64_t written = 0;

@@ -37,7 +37,7 @@ constexpr char kUsage[] =
 int CompareMain(int argc, char** argv, const Plugins& plugins) {
   std::vector<std::string> folders;
   CommandLine line(kUsage);
-  line.Former("run", "compare RUN RUN");
+  line.RemovedFlag("run", "compare RUN RUN");
   bool json = false;
   line.Switch("json", &json, kJsonHelp);
   line.Positional(&folders, "RUN");
@@ -57,14 +57,14 @@ int CompareMain(int argc, char** argv, const Plugins& plugins) {
   }
   if (json) {
     std::printf("%s\n", JsonText(ComparisonJson(runs)).c_str());
-    return FinishOutput();
+    return FlushStandardOutput();
   }
   if (runs.size() == 2) {
     std::fputs(RunComparisonText(runs[0], runs[1]).c_str(), stdout);
   }
   std::fputs(StatesText(runs).c_str(), stdout);
   std::fputs(SignificanceText(GridOfRuns(runs)).c_str(), stdout);
-  return FinishOutput();
+  return FlushStandardOutput();
 }
 
 }  // namespace regard

@@ -116,7 +116,7 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
         "error: ", run.path(),
         ": the model of this run is not a BERT model; embed requires one"));
   }
-  REGARD_RETURN_IF_ERROR(RefuseReplaced(run, "embed"));
+  REGARD_RETURN_IF_ERROR(CheckNoInterventions(run, "embed"));
   VectorOptions vectors = model->vectors();
   if (pairs) vectors.normalize = true;  // because a similarity is a cosine
   SentenceEmbedder embedder(model->bert(), run.task().model().parameters(),

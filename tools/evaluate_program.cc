@@ -150,7 +150,7 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
       differences[name] = found->second - value;
     }
   }
-  const std::map<std::string, Confidence> confidence =
+  const std::map<std::string, ConfidenceInterval> confidence =
       BootstrapConfidence(evaluation.sets, run.config().seed());
   if (!arguments.json) {
     RunReport report = {.metric_infos = run.task().metrics(),

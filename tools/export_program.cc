@@ -43,7 +43,7 @@ absl::Status Export(int argc, char** argv, const Plugins& plugins) {
         "error: exactly one FOLDER is required, got ", folders.size()));
   }
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins));
-  REGARD_RETURN_IF_ERROR(RefuseReplaced(run, "export"));
+  REGARD_RETURN_IF_ERROR(CheckNoInterventions(run, "export"));
   const std::string folder = ResolveUserPath(folders[0]);
   REGARD_RETURN_IF_ERROR(WithErrorPrefix(
       WritePretrainedFolder(run.task().model(), folder, SystemFiles())));

@@ -94,7 +94,7 @@ absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
   }
   if (problem.has_value()) {
     return absl::InvalidArgumentError(
-        ConfigText::Override(formula.score(), "--formula")
+        ConfigTextWithOrigin::Override(formula.score(), "--formula")
             .Diagnostic({problem->range, problem->message}));
   }
   std::string text = absl::StrCat(formula.score(), "\nfor queries of width ",
@@ -149,7 +149,7 @@ std::string CheckFormula(const AttentionRegistry& scorers,
   *config.mutable_formula() = formula;
   const ScorerInfo& info = *scorers.Find(config);
   *failed = 0;
-  const std::optional<ScoreWidths> widths = CheckedWidths(info, formula);
+  const std::optional<ScoreWidths> widths = TestWidths(info, formula);
   if (!widths.has_value()) {
     return "Not checked: the formula must accept queries and keys of width "
            "4.\n";

@@ -314,7 +314,7 @@ absl::StatusOr<SiteShapes> Sites(const Arguments& arguments, const Run& run,
                                  const Plugins& plugins) {
   SiteShapes sites;
   if (arguments.source.empty() && arguments.example < 0) {
-    sites = SitesOf(run.task().model(), run.config().seed(), {"*"});
+    sites = RecordSiteShapes(run.task().model(), run.config().seed(), {"*"});
     if (sites.empty()) {
       return absl::InvalidArgumentError(
           "error: --sites: the run has no training examples; give an INPUT");
@@ -331,7 +331,7 @@ absl::StatusOr<SiteShapes> Sites(const Arguments& arguments, const Run& run,
   // Joins the steps of a recurrent decoder into one hook point.
   SiteShapes joined;
   for (const auto& [site, shape] : sites) {
-    joined.try_emplace(JoinSteps(site), shape);
+    joined.try_emplace(AllStepsPattern(site), shape);
   }
   return joined;
 }
@@ -391,10 +391,11 @@ absl::Status ExplainScore(const Arguments& arguments, const EncodedInput& asked,
 absl::Status ShowRows(const Arguments& arguments, const EncodedInput& asked,
                       Forward<float>& forward) {
   Tell(asked.traced.labels.notes);
-  const std::vector<SiteRows> rows = SiteRowsOf(forward, arguments.window, [&] {
-    forward.BeginStep();
-    asked.traced.pass(forward);
-  });
+  const std::vector<SiteRowStatistics> rows =
+      RecordRowStatistics(forward, arguments.window, [&] {
+        forward.BeginStep();
+        asked.traced.pass(forward);
+      });
   const std::string text =
       arguments.json
           ? absl::StrCat(JsonText(RowsJson(rows, arguments.window)), "\n")
@@ -456,7 +457,7 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   const std::string folder =
       is_run ? RunOrLatest(arguments.run) : arguments.model;
   const bool from_data = arguments.sites && arguments.source.empty();
-  if (from_data && HoldsPretrained(ResolveUserPath(folder))) {
+  if (from_data && ContainsPretrainedModel(ResolveUserPath(folder))) {
     return absl::InvalidArgumentError(
         "error: --sites: this folder has no training examples; give an INPUT");
   }
@@ -479,7 +480,7 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   }
   return Show(arguments, prediction,
               is_run ? run.config().name() : arguments.model,
-              is_run && !HoldsPretrained(run.path())
+              is_run && !ContainsPretrainedModel(run.path())
                   ? JoinPath(run.path(), "inspect.html")
                   : ResolveUserPath("inspect.html"));
 }

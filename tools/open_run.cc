@@ -66,7 +66,7 @@ absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
   return OpenRun(flags.run.empty() ? flags.model : flags.run, plugins, all);
 }
 
-absl::Status RefuseReplaced(const Run& run, absl::string_view program) {
+absl::Status CheckNoInterventions(const Run& run, absl::string_view program) {
   if (run.config().intervene_size() == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("error: ", run.path(),

@@ -54,7 +54,7 @@ absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
   }
   const std::string name = file.filename().string();
   const std::string inside = file.parent_path().filename().string();
-  REGARD_ASSIGN_OR_RETURN(const bool in_run, HoldsRun(folder));
+  REGARD_ASSIGN_OR_RETURN(const bool in_run, ContainsRun(folder));
   if ((in_run && IsOwnFile(name)) || inside == "checkpoints" ||
       absl::StartsWith(inside, "step-")) {
     return wrong("belongs to a run; name another file");

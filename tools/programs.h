@@ -108,7 +108,7 @@ absl::Status ReadInput(const Run& run, const InputProgram& program);
 
 // Returns an error that can be printed as it is, if the config of the run has
 // interventions, which `program` does not support.
-absl::Status RefuseReplaced(const Run& run, absl::string_view program);
+absl::Status CheckNoInterventions(const Run& run, absl::string_view program);
 
 // Returns the translator, or an error that can be printed as it is, if the
 // model of the run does not translate.

@@ -215,11 +215,11 @@ class Replay {
   // Finds the first and the last step, and the records of the run in between.
   absl::Status Prepare() {
     const SiteShapes sites =
-        SitesOf(task_->model(), run_.config.seed(), arguments_.sites);
+        RecordSiteShapes(task_->model(), run_.config.seed(), arguments_.sites);
     for (const std::string& pattern : arguments_.sites) {
       bool found = false;
       for (const auto& site : sites) found |= MatchesSite(pattern, site.first);
-      if (!found) return Wrong(NoSuchSite(sites, pattern));
+      if (!found) return Wrong(NoSuchSiteMessage(sites, pattern));
     }
     REGARD_ASSIGN_OR_RETURN(const FoundCheckpoints kept,
                             FindCheckpoints(run_.path, SIZE_MAX));

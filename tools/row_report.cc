@@ -9,10 +9,10 @@
 
 namespace regard {
 
-Table RowsTable(absl::Span<const SiteRows> sites, int64_t window) {
+Table RowsTable(absl::Span<const SiteRowStatistics> sites, int64_t window) {
   Table table = {{"attention", "head", "entropy", "top key", "key 0",
                   absl::StrCat("last ", window)}};
-  for (const SiteRows& of : sites) {
+  for (const SiteRowStatistics& of : sites) {
     for (int64_t head = 0; head < of.heads; ++head) {
       std::vector<std::string> row = {of.site, absl::StrCat(head)};
       for (const auto* values : {&of.entropy, &of.top, &of.first, &of.window}) {
@@ -24,10 +24,10 @@ Table RowsTable(absl::Span<const SiteRows> sites, int64_t window) {
   return table;
 }
 
-nlohmann::ordered_json RowsJson(absl::Span<const SiteRows> sites,
+nlohmann::ordered_json RowsJson(absl::Span<const SiteRowStatistics> sites,
                                 int64_t window) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const SiteRows& of : sites) {
+  for (const SiteRowStatistics& of : sites) {
     nlohmann::ordered_json heads = nlohmann::ordered_json::array();
     for (int64_t head = 0; head < of.heads; ++head) {
       const auto part = [&](const auto& values) {

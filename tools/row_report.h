@@ -13,10 +13,10 @@
 namespace regard {
 
 // Returns a table with one row for each head: the means over its queries.
-Table RowsTable(absl::Span<const SiteRows> sites, int64_t window);
+Table RowsTable(absl::Span<const SiteRowStatistics> sites, int64_t window);
 
 // Returns the statistics in the format of docs/json.md.
-nlohmann::ordered_json RowsJson(absl::Span<const SiteRows> sites,
+nlohmann::ordered_json RowsJson(absl::Span<const SiteRowStatistics> sites,
                                 int64_t window);
 
 }  // namespace regard

@@ -46,7 +46,7 @@ absl::Status ListRuns(int argc, char** argv) {
   }
   REGARD_ASSIGN_OR_RETURN(std::vector<GridRun> runs,
                           FindRuns(ResolveUserPath(folders[0])));
-  if (!tag.empty()) REGARD_RETURN_IF_ERROR(KeepTag(tag, &runs));
+  if (!tag.empty()) REGARD_RETURN_IF_ERROR(FilterByTag(tag, &runs));
   if (!metric.empty()) REGARD_RETURN_IF_ERROR(SortByMetric(metric, &runs));
   const std::string text =
       json ? JsonText(RunListJson(runs)) + "\n" : RunListText(runs, metric);

@@ -48,7 +48,7 @@ int ShowFormula(const AttentionRegistry& scorers, const FormulaScore& formula,
   int failed = 0;
   const std::string checks = CheckFormula(scorers, formula, &failed);
   std::printf("%s\n%s", explained->c_str(), checks.c_str());
-  const int code = FinishOutput();
+  const int code = FlushStandardOutput();
   return code == 0 && failed > 0 ? kExitWrongInput : code;
 }
 
@@ -98,8 +98,8 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
     FormulaScore options;
     ConfigOrigins origins;
     if (!declare.empty()) {
-      const absl::Status read =
-          ReadText(ConfigText::File("--declare", declare), &options, &origins);
+      const absl::Status read = ReadText(
+          ConfigTextWithOrigin::File("--declare", declare), &options, &origins);
       if (!read.ok()) return ExitCode(read);
     }
     options.set_score(formula);
@@ -109,7 +109,7 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
   const std::string text = json ? JsonText(ScoresJson(scorers, widths)) + "\n"
                                 : ListScores(scorers, widths);
   std::fputs(text.c_str(), stdout);
-  return FinishOutput();
+  return FlushStandardOutput();
 }
 
 }  // namespace regard

@@ -63,7 +63,7 @@ void AddSearchFlags(CommandLine& line, SearchFlags* flags) {
   AddSamplingFlags(line, &flags->sampling, kRunConfigDefault);
 }
 
-absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search) {
+absl::Status ApplySearchFlags(const SearchFlags& flags, SearchConfig* search) {
   if (flags.sample) {
     if (flags.search.beam() > 1) {
       return absl::InvalidArgumentError(
@@ -110,7 +110,7 @@ absl::StatusOr<SearchConfig> GenerationSearch(const SearchFlags& flags) {
   SearchFlags asked = flags;
   asked.sample = !beam;
   SearchConfig search;
-  REGARD_RETURN_IF_ERROR(ReplaceSearch(asked, &search));
+  REGARD_RETURN_IF_ERROR(ApplySearchFlags(asked, &search));
   return search;
 }
 

@@ -27,7 +27,7 @@ void AddSearchFlags(CommandLine& line, SearchFlags* flags);
 
 // Replaces the fields of `search` that flags have set, and validates the
 // result. Error messages can be printed as they are.
-absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search);
+absl::Status ApplySearchFlags(const SearchFlags& flags, SearchConfig* search);
 
 // Adds all flags except --sample, for programs that sample unless --beam is
 // given.

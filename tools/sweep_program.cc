@@ -175,7 +175,7 @@ absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   const SweepOptions& options = arguments.sweep;
   REGARD_ASSIGN_OR_RETURN(const SweepSource source, ReadSource(arguments));
-  const CellPrograms programs = ProgramsWith(plugins);
+  const CellPrograms programs = MakeCellPrograms(plugins);
   REGARD_ASSIGN_OR_RETURN(SweepCells cells,
                           PlanSweep(source, options, programs, plugins));
   if (!options.collect) NoteTooFewSeeds(source.sweep, cells.plan);
@@ -189,7 +189,7 @@ absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
         const std::string commands,
         WithErrorPrefix(TrainCommands(source.sweep, options, cells)));
     std::fputs(commands.c_str(), stdout);
-    return FinishOutput();
+    return FlushStandardOutput();
   }
   if (!options.collect) {
     REGARD_ASSIGN_OR_RETURN(
@@ -204,7 +204,7 @@ absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
     }
   }
   REGARD_RETURN_IF_ERROR(Report(source, options, cells, plugins));
-  const int output = FinishOutput();
+  const int output = FlushStandardOutput();
   return output != 0 ? output : SweepExitCode(cells);
 }
 

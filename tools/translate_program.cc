@@ -197,7 +197,7 @@ class Session {
 
 void Session::ShowProgress(bool last) {
   const absl::Time now = absl::Now();
-  if (!line_.live() || answered_ == 0 || !(last || line_.Due(now))) return;
+  if (!line_.live() || answered_ == 0 || !(last || line_.IsDue(now))) return;
   const double rate =
       static_cast<double>(answered_) / absl::ToDoubleSeconds(now - start_);
   line_.Draw(absl::StrFormat("%d sentences  %.1f a second", answered_, rate),
@@ -227,7 +227,7 @@ void Session::Finish() {
 void Session::CheckMinLength(const std::vector<std::string>& words) {
   if (search_.min_length() == 0 || words.empty()) return;
   for (const Member& member : members_) {
-    const int64_t longest = member.translator.LongestFound(words, search_);
+    const int64_t longest = member.translator.MaxOutputIds(words, search_);
     if (search_.min_length() < longest) continue;
     Note(": its translation has at most ", longest,
          " tokens, too few for min_length: ", search_.min_length(),
@@ -250,8 +250,8 @@ absl::Status Session::Score(absl::string_view text) {
                      ? "must be SOURCE<TAB>TARGET, but has no tab"
                      : "must be SOURCE<TAB>TARGET, but has a second tab");
   }
-  const std::vector<std::string> source = TypedSource(sides[0], translator_);
-  const std::vector<std::string> target = TypedTarget(sides[1], translator_);
+  const std::vector<std::string> source = TokenizeSource(sides[0], translator_);
+  const std::vector<std::string> target = TokenizeTarget(sides[1], translator_);
   for (const absl::Status& fits :
        {translator_.CheckSource(source), translator_.CheckTarget(target)}) {
     if (!fits.ok()) return Error("line", fits.message());
@@ -285,7 +285,7 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
                                       " bytes long"));
   }
   if (arguments_.score) return Score(text);
-  std::vector<std::string> words = TypedSource(text, translator_);
+  std::vector<std::string> words = TokenizeSource(text, translator_);
   // Words beyond cut_tokens of the run have no ids.
   const size_t all = words.size();
   const size_t read =
@@ -299,7 +299,8 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
     const absl::Status fits = member.translator.CheckSource(words);
     if (!fits.ok()) return Error("sentence", fits.message());
   }
-  for (const std::string& note : unknown_.NotesOn(words)) Note(": ", note);
+  for (const std::string& note : unknown_.UnknownWordNotes(words))
+    Note(": ", note);
   CheckMinLength(words);
   const size_t size = words.size() + 1;
   if (words_waiting_ + size > kMaxWaiting) Flush();
@@ -472,7 +473,7 @@ absl::Status Translate(int argc, char** argv, const Plugins& plugins) {
                  "have no <unk>, so the model never writes it\n");
   }
   SearchConfig search = trained.front().config().search();
-  REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.flags, &search));
+  REGARD_RETURN_IF_ERROR(ApplySearchFlags(arguments.flags, &search));
   WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
   Session session(std::move(members), arguments, search);

@@ -37,7 +37,7 @@ double Pointing::MeanMass() const {
   return words == 0 ? 0 : mass / static_cast<double>(words);
 }
 
-std::vector<double> CaptionModel::OnQuadrants(
+std::vector<double> CaptionModel::SumByQuadrant(
     absl::Span<const float> tokens) const {
   const VisionTransformer<float>& encoder = *captioner_.encoder();
   std::vector<double> shares(kQuadrants, 0);
@@ -55,7 +55,7 @@ std::vector<double> CaptionModel::OnQuadrants(
 
 void CaptionModel::AddPointing(absl::Span<const float> tokens, int32_t quadrant,
                                Pointing* pointing) const {
-  const std::vector<double> shares = OnQuadrants(tokens);
+  const std::vector<double> shares = SumByQuadrant(tokens);
   const double own = shares[static_cast<size_t>(quadrant)];
   ++pointing->words;
   // A quadrant that ties for the most attention does not count as correct.
@@ -68,7 +68,7 @@ void CaptionModel::AddPointing(absl::Span<const float> tokens, int32_t quadrant,
 double CaptionModel::UniformMass(const CaptionSet& set) const {
   const auto tokens = static_cast<size_t>(captioner_.encoder()->tokens());
   const std::vector<float> uniform(tokens, 1.0F / static_cast<float>(tokens));
-  const std::vector<double> shares = OnQuadrants(uniform);
+  const std::vector<double> shares = SumByQuadrant(uniform);
   Pointing pointing;
   for (const Caption& caption : set.captions) {
     for (const int32_t quadrant : caption.quadrants) {
@@ -108,7 +108,7 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
     }
     Measured measured;
     Var<float> readout;
-    measured.map = Align(passes, set, images, batch, &readout);
+    measured.map = TeacherForcedAlignment(passes, set, images, batch, &readout);
     measured.scores =
         ScoreTokens(captioner_.decoder().head(), passes, readout, batch.target);
     return measured;
@@ -133,7 +133,7 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
   ForEachBatch(forward, std::ssize(set.captions), kEvaluationBatch, measure,
                add);
   EvaluatedSet evaluated;
-  EvaluateWritten(forward, set, &evaluated);
+  EvaluateCaptions(forward, set, &evaluated);
   const auto count = static_cast<double>(scores.count);
   evaluated.totals["loss"] = scores.loss / count;
   evaluated.totals["token_accuracy"] =
@@ -147,7 +147,7 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
 
 std::vector<std::string> CaptionModel::WithoutPrompt(
     const Caption& caption) const {
-  return tokens_.Spelled(
+  return tokens_.SpelledAsDecoded(
       absl::MakeConstSpan(caption.words).subspan(prompt_words_.size()));
 }
 
@@ -162,9 +162,9 @@ std::vector<int32_t> CaptionModel::QuadrantsOf(const Caption& caption) const {
   return quadrants;
 }
 
-void CaptionModel::EvaluateWritten(Forward<float>& forward,
-                                   const CaptionSet& set,
-                                   EvaluatedSet* evaluated) const {
+void CaptionModel::EvaluateCaptions(Forward<float>& forward,
+                                    const CaptionSet& set,
+                                    EvaluatedSet* evaluated) const {
   using Words = std::vector<std::string>;
   struct Sentences {
     std::vector<Words> words;
@@ -177,7 +177,8 @@ void CaptionModel::EvaluateWritten(Forward<float>& forward,
   const auto write = [&](Forward<float>& passes,
                          absl::Span<const int64_t> images) {
     Sentences of_batch;
-    for (const auto& found : Write(passes, set, images, prompt_, search_)) {
+    for (const auto& found :
+         SearchCaptions(passes, set, images, prompt_, search_)) {
       of_batch.words.push_back(tokens_.Decode(found.front().ids));
       if (found.front().at_limit) ++of_batch.cut;
     }

@@ -137,8 +137,8 @@ DecoderBatch CaptionModel::MakeBatch(
     absl::Span<const int64_t> examples, Arena& arena) const {
   const auto rows = static_cast<int64_t>(examples.size());
   const SpecialIds& special = tokens_.ids().special;
-  DecoderBatch batch =
-      TeacherForcing(rows, special.begin, special.pad, arena, [&](int64_t row) {
+  DecoderBatch batch = TeacherForcingBatch(
+      rows, special.begin, special.pad, arena, [&](int64_t row) {
         return absl::MakeConstSpan(
             sentences[static_cast<size_t>(examples[row])]);
       });
@@ -162,22 +162,24 @@ Memory<float> CaptionModel::EncodeImages(
   return captioner_.Encode(forward, count, pixels);
 }
 
-Var<float> CaptionModel::Run(Forward<float>& forward, const CaptionSet& set,
-                             absl::Span<const int64_t> images,
-                             const DecoderBatch& batch) const {
+Var<float> CaptionModel::TeacherForcedReadouts(
+    Forward<float>& forward, const CaptionSet& set,
+    absl::Span<const int64_t> images, const DecoderBatch& batch) const {
   return captioner_.decoder().Run(forward, EncodeImages(forward, set, images),
                                   batch.input.ids);
 }
 
-AttentionMap<float> CaptionModel::Align(Forward<float>& forward,
-                                        const CaptionSet& set,
-                                        absl::Span<const int64_t> images,
-                                        const DecoderBatch& batch,
-                                        Var<float>* readout) const {
+AttentionMap<float> CaptionModel::TeacherForcedAlignment(
+    Forward<float>& forward, const CaptionSet& set,
+    absl::Span<const int64_t> images, const DecoderBatch& batch,
+    Var<float>* readout) const {
   const AlignmentChoice choice = captioner_.decoder().alignment();
   return MemoryAlignment<float>(
-      MapsOf(forward, AlignmentSites(choice),
-             [&] { *readout = Run(forward, set, images, batch); }),
+      RecordAttentionMaps(forward, AlignmentSites(choice),
+                          [&] {
+                            *readout = TeacherForcedReadouts(forward, set,
+                                                             images, batch);
+                          }),
       choice);
 }
 
@@ -193,8 +195,8 @@ void CaptionModel::Loss(Forward<float>& forward,
     return data_.train.captions[static_cast<size_t>(example)].image;
   });
   sums[0] = captioner_.decoder().head().Loss(
-      forward, Run(forward, data_.train, images, batch), batch.target,
-      loss_options().label_smoothing);
+      forward, TeacherForcedReadouts(forward, data_.train, images, batch),
+      batch.target, loss_options().label_smoothing);
 }
 
 int64_t CaptionModel::CountPatches(const CaptionSet& set) const {
@@ -203,7 +205,7 @@ int64_t CaptionModel::CountPatches(const CaptionSet& set) const {
   return (shape.height / patch) * (shape.width / patch);
 }
 
-std::vector<std::vector<Hypothesis>> CaptionModel::Write(
+std::vector<std::vector<Hypothesis>> CaptionModel::SearchCaptions(
     Forward<float>& forward, const CaptionSet& set,
     absl::Span<const int64_t> images, absl::Span<const int32_t> prompt,
     const SearchConfig& search) const {
@@ -226,7 +228,8 @@ std::vector<std::vector<int32_t>> CaptionModel::GenerateCaptions(
     Forward<float>& forward, const CaptionSet& set,
     absl::Span<const int64_t> images) const {
   std::vector<std::vector<int32_t>> sentences;
-  for (const auto& found : Write(forward, set, images, prompt_, search_)) {
+  for (const auto& found :
+       SearchCaptions(forward, set, images, prompt_, search_)) {
     sentences.push_back(found.front().ids);
   }
   return sentences;
@@ -242,7 +245,8 @@ std::vector<float> CaptionModel::TokenAttention(
   forward.BeginStep();
   const DecoderBatch batch = MakeBatch(sentence, only, forward.tape().arena());
   Var<float> readout;
-  const AttentionMap<float> map = Align(forward, set, images, batch, &readout);
+  const AttentionMap<float> map =
+      TeacherForcedAlignment(forward, set, images, batch, &readout);
   std::vector<float> looks = map.weights;
   looks.resize(ids.size() * map.shape.cols());
   std::fill_n(looks.begin(), std::ssize(prompt()) * map.shape.cols(), 0.0F);

@@ -118,7 +118,7 @@ class CaptionModel : public Model<float> {
 
   // Returns, for each quadrant, the sum of the attention weights of its
   // patches. `tokens` contains the weights of all tokens of an image.
-  std::vector<double> OnQuadrants(absl::Span<const float> tokens) const;
+  std::vector<double> SumByQuadrant(absl::Span<const float> tokens) const;
 
   // Returns the pointing_mass that uniform attention has on the words of `set`.
   double UniformMass(const CaptionSet& set) const;
@@ -135,7 +135,7 @@ class CaptionModel : public Model<float> {
     return absl::MakeConstSpan(prompt_).subspan(1);
   }
   // Returns the words of a reference sentence after the prompt, in the spelling
-  // of CaptionTokens::Spelled().
+  // of CaptionTokens::SpelledAsDecoded().
   std::vector<std::string> WithoutPrompt(const Caption& caption) const;
   // Returns the quadrant of each token of a reference sentence. The first token
   // of a word has the quadrant of the word. Other tokens, and words without a
@@ -168,31 +168,32 @@ class CaptionModel : public Model<float> {
   std::vector<int32_t> PromptIds(absl::Span<const std::string> words) const;
   // Returns the hypotheses of each image after `prompt`, a result of
   // PromptIds().
-  std::vector<std::vector<Hypothesis>> Write(Forward<float>& forward,
-                                             const CaptionSet& set,
-                                             absl::Span<const int64_t> images,
-                                             absl::Span<const int32_t> prompt,
-                                             const SearchConfig& search) const;
+  std::vector<std::vector<Hypothesis>> SearchCaptions(
+      Forward<float>& forward, const CaptionSet& set,
+      absl::Span<const int64_t> images, absl::Span<const int32_t> prompt,
+      const SearchConfig& search) const;
   // Returns the ids of a sentence, the end included.
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
   DecoderBatch MakeBatch(absl::Span<const std::vector<int32_t>> sentences,
                          absl::Span<const int64_t> examples,
                          Arena& arena) const;
   // Returns the readouts of teacher forcing.
-  Var<float> Run(Forward<float>& forward, const CaptionSet& set,
-                 absl::Span<const int64_t> images,
-                 const DecoderBatch& batch) const;
-  // Like Run(), but returns the alignment.
-  AttentionMap<float> Align(Forward<float>& forward, const CaptionSet& set,
-                            absl::Span<const int64_t> images,
-                            const DecoderBatch& batch,
-                            Var<float>* readout) const;
+  Var<float> TeacherForcedReadouts(Forward<float>& forward,
+                                   const CaptionSet& set,
+                                   absl::Span<const int64_t> images,
+                                   const DecoderBatch& batch) const;
+  // Like TeacherForcedReadouts(), but returns the alignment.
+  AttentionMap<float> TeacherForcedAlignment(Forward<float>& forward,
+                                             const CaptionSet& set,
+                                             absl::Span<const int64_t> images,
+                                             const DecoderBatch& batch,
+                                             Var<float>* readout) const;
   // Returns the number of patches of an image, even for models without
   // cross-attention.
   int64_t CountPatches(const CaptionSet& set) const;
   // Adds exact_match, bleu, cider_d and cut_outputs.
-  void EvaluateWritten(Forward<float>& forward, const CaptionSet& set,
-                       EvaluatedSet* evaluated) const;
+  void EvaluateCaptions(Forward<float>& forward, const CaptionSet& set,
+                        EvaluatedSet* evaluated) const;
   Memory<float> EncodeImages(Forward<float>& forward, const CaptionSet& set,
                              absl::Span<const int64_t> images) const;
   void AddPointing(absl::Span<const float> tokens, int32_t quadrant,

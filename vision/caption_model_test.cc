@@ -171,7 +171,7 @@ TEST(CaptionModelTest, PointingOfAUniformMap) {
   tokens[1 + 6] = 0.75F;
   tokens[1 + 8] = 0.25F;
   tokens[0] = 9;
-  EXPECT_THAT(model.OnQuadrants(tokens), ElementsAre(0, 0.75, 0.25, 0));
+  EXPECT_THAT(model.SumByQuadrant(tokens), ElementsAre(0, 0.75, 0.25, 0));
 }
 
 // The weights of TokenAttention() must give the pointing metrics of Evaluate().
@@ -192,7 +192,7 @@ TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
                 1e-5);
     const int32_t quadrant = set.captions[0].quadrants[word];
     if (quadrant < 0) continue;
-    const std::vector<double> shares = model.OnQuadrants(row);
+    const std::vector<double> shares = model.SumByQuadrant(row);
     mass += shares[quadrant] / 3;
     bool most = true;
     for (int q = 0; q < 4; ++q) {
@@ -210,8 +210,8 @@ TEST(CaptionModelTest, AnEvaluationReads64ImagesAtOnce) {
   CaptionModel model = ModelOf(Canvases(3, 65));
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  EXPECT_THAT(RowsOf(forward, "vision_transformer/embedded",
-                     [&] { model.Evaluate(forward, Split::kTest); }),
+  EXPECT_THAT(RecordRowCounts(forward, "vision_transformer/embedded",
+                              [&] { model.Evaluate(forward, Split::kTest); }),
               ElementsAre(64, 1, 64, 1));
 }
 
@@ -376,7 +376,7 @@ TEST(CaptionModelTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP();
   CaptionModel model =
       ModelOf(Canvases(6), "", {.loss = {.label_smoothing = 0.1}});
-  EXPECT_EQ(AllocationsOfAWarmStep(model, {2, 0, 5}), 0);
+  EXPECT_EQ(CountWarmStepAllocations(model, {2, 0, 5}), 0);
 }
 
 }  // namespace

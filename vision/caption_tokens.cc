@@ -95,19 +95,20 @@ std::vector<std::string> CaptionTokens::Prompt(absl::string_view text) {
   return PrepareWords(text, {.words = WordRule::kAsWritten});
 }
 
-bool CaptionTokens::Knows(absl::string_view word) const {
+bool CaptionTokens::IsKnownWord(absl::string_view word) const {
   if (words()) return words_.Contains(word);
   const std::vector<int32_t> ids = pieces_->Tokenize(word);
   return std::ranges::count(ids, pieces_->unknown()) == 0;
 }
 
-std::vector<std::string> CaptionTokens::NotesOn(
+std::vector<std::string> CaptionTokens::UnknownWordNotes(
     absl::Span<const std::string> words) const {
   std::vector<std::string> unknown;
-  std::ranges::copy_if(words, std::back_inserter(unknown),
-                       [&](const std::string& word) { return !Knows(word); });
+  std::ranges::copy_if(
+      words, std::back_inserter(unknown),
+      [&](const std::string& word) { return !IsKnownWord(word); });
   const Vocabulary none;
-  return UnknownWords(none).NotesOn(unknown);
+  return UnknownWords(none).UnknownWordNotes(unknown);
 }
 
 std::vector<int32_t> CaptionTokens::Encode(
@@ -143,7 +144,7 @@ std::vector<std::string> CaptionTokens::Decode(
   return Prompt(pieces_->Decode(all));
 }
 
-std::vector<std::string> CaptionTokens::Spelled(
+std::vector<std::string> CaptionTokens::SpelledAsDecoded(
     absl::Span<const std::string> words) const {
   if (!pieces_.has_value()) return {words.begin(), words.end()};
   return Prompt(

@@ -50,7 +50,8 @@ class CaptionTokens {
   static std::vector<std::string> Prompt(absl::string_view text);
   // Returns notes on words that are partly unknown, in the format of
   // UnknownWords.
-  std::vector<std::string> NotesOn(absl::Span<const std::string> words) const;
+  std::vector<std::string> UnknownWordNotes(
+      absl::Span<const std::string> words) const;
 
   // Returns the ids of words, without the first and the last id of a sentence.
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
@@ -66,10 +67,11 @@ class CaptionTokens {
       absl::Span<const std::string> prompt = {}) const;
   // Returns words, unknown words included, in the spelling that Decode()
   // writes.
-  std::vector<std::string> Spelled(absl::Span<const std::string> words) const;
+  std::vector<std::string> SpelledAsDecoded(
+      absl::Span<const std::string> words) const;
 
  private:
-  bool Knows(absl::string_view word) const;
+  bool IsKnownWord(absl::string_view word) const;
 
   Vocabulary words_;
   std::optional<WordPiece> pieces_;  // empty if each word is a token

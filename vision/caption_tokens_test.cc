@@ -42,12 +42,13 @@ TEST(CaptionTokensTest, WordsAreThoseOfThePromptAndTheData) {
             "<unk>\n<pad>\n<bos>\n<eos>\na\nof\npicture\nview\nCats.\n");
   EXPECT_EQ(tokens.ids().count, 9);
   EXPECT_TRUE(tokens.words());
-  EXPECT_THAT(tokens.NotesOn({"cats", "Cats.", "cats"}),
+  EXPECT_THAT(tokens.UnknownWordNotes({"cats", "Cats.", "cats"}),
               ElementsAre("the model does not know 'cats'"));
   EXPECT_THAT(tokens.Encode({"a", "zebra"}), ElementsAre(4, 0));
   // Unknown words of the user keep their names.
   EXPECT_THAT(tokens.Names({"a", "zebra"}), ElementsAre("a", "zebra"));
-  EXPECT_THAT(tokens.Spelled({"a", "zebra"}), ElementsAre("a", "zebra"));
+  EXPECT_THAT(tokens.SpelledAsDecoded({"a", "zebra"}),
+              ElementsAre("a", "zebra"));
   EXPECT_THAT(tokens.Decode({6, 7, 3, 4}, Words{"zebra"}),
               ElementsAre("zebra", "picture", "view"));
   EXPECT_THAT(ProblemsOf(tokens), ElementsAre());
@@ -67,12 +68,13 @@ TEST(CaptionTokensTest, PiecesAreThoseOfBert) {
               ElementsAre(4, 7, 8, 9, 1));
   EXPECT_THAT(tokens.Names({"A", "Cats.", "zebra"}),
               ElementsAre("a", "cat", "##s", ".", "[UNK]"));
-  EXPECT_THAT(tokens.NotesOn({"Cats.", "zebras"}),
+  EXPECT_THAT(tokens.UnknownWordNotes({"Cats.", "zebras"}),
               ElementsAre("the model does not know 'zebras'"));
   // "##s" continues the prompt. Special tokens and [DEC] add nothing.
   EXPECT_THAT(tokens.Decode({8, 10, 6, 1, 7, 9, 3}, Words{"A", "Cat"}),
               ElementsAre("a", "cats", "of", "cat."));
-  EXPECT_THAT(tokens.Spelled({"A", "Zebra", "."}), ElementsAre("a", "zebra."));
+  EXPECT_THAT(tokens.SpelledAsDecoded({"A", "Zebra", "."}),
+              ElementsAre("a", "zebra."));
 }
 
 TEST(CaptionTokensTest, AnIdWithoutATokenHasANumber) {

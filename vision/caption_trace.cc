@@ -67,8 +67,8 @@ absl::StatusOr<std::vector<CaptionModel::Described>> CaptionModel::Describe(
     const SearchConfig& search) const {
   REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
   const std::vector<std::vector<Hypothesis>> found =
-      Write(forward, *encoded.set, {encoded.image}, PromptIds(encoded.prompt),
-            search);
+      SearchCaptions(forward, *encoded.set, {encoded.image},
+                     PromptIds(encoded.prompt), search);
   std::vector<Described> all;
   for (const Hypothesis& hypothesis : found.front()) {
     all.push_back(
@@ -80,8 +80,8 @@ absl::StatusOr<std::vector<CaptionModel::Described>> CaptionModel::Describe(
 
 Hypothesis CaptionModel::Continue(Forward<float>& forward,
                                   const EncodedInput& encoded) const {
-  return Write(forward, *encoded.set, {encoded.image},
-               PromptIds(encoded.prompt), search_)
+  return SearchCaptions(forward, *encoded.set, {encoded.image},
+                        PromptIds(encoded.prompt), search_)
       .front()
       .front();
 }
@@ -133,7 +133,7 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
         "target", written.ids.size(), std::min(options.most_tokens, room)));
   }
   Traced<float> traced = TraceWritten(encoded, request, std::move(written));
-  for (std::string& note : tokens_.NotesOn(words)) {
+  for (std::string& note : tokens_.UnknownWordNotes(words)) {
     traced.labels.notes.push_back(std::move(note));
   }
   return traced;
@@ -197,12 +197,13 @@ Traced<float> CaptionModel::TraceWritten(const EncodedInput& encoded,
     const DecoderBatch batch =
         MakeBatch(absl::MakeConstSpan(&ids, 1), {0}, with.tape().arena());
     const Var<float> rows = LogSoftmax(decoder.head().Logits(
-        with, Run(with, *encoded.set, {encoded.image}, batch)));
-    return PickEach(Slice(rows.Reshape({rows.rows(), rows.cols()}),
-                          /*axis=*/0, prompt, rows.rows() - prompt),
-                    absl::MakeConstSpan(ids).subspan(prompt));
+        with,
+        TeacherForcedReadouts(with, *encoded.set, {encoded.image}, batch)));
+    return PickPerRow(Slice(rows.Reshape({rows.rows(), rows.cols()}),
+                            /*axis=*/0, prompt, rows.rows() - prompt),
+                      absl::MakeConstSpan(ids).subspan(prompt));
   };
-  traced.lens = LensOf<float>(
+  traced.lens = MakeLogitLens<float>(
       captioner_.decoder(), labels.sequences[0].writes,
       [this](size_t id) { return tokens_.Name(static_cast<int32_t>(id)); });
   return traced;

@@ -125,9 +125,9 @@ TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
     const std::vector<int32_t> ids = {2, 5, 4, 2, 7, 8};
     DecoderState<float> state = model.decoder().Begin(
         forward, model.Encode(forward, 2, run.Input({2, 1, 4, 4})));
-    const std::vector<AttentionMap<float>> maps =
-        MapsOf(forward, {kDecoderMaps},
-               [&] { model.decoder().Advance(forward, ids, {}, &state); });
+    const std::vector<AttentionMap<float>> maps = RecordAttentionMaps(
+        forward, {kDecoderMaps},
+        [&] { model.decoder().Advance(forward, ids, {}, &state); });
     const AttentionMap<float> map =
         MemoryAlignment<float>(maps, model.decoder().alignment());
     // The map has two images, three positions, and five tokens: a class token

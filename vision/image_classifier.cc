@@ -131,7 +131,7 @@ absl::StatusOr<Prediction> ImageClassifier::Predict(
 absl::StatusOr<Traced<float>> ImageClassifier::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
-  REGARD_RETURN_IF_ERROR(RefuseTarget(options));
+  REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
   REGARD_ASSIGN_OR_RETURN(const ImageSet image, Read(request));
   Traced<float> traced;
   TraceLabels& labels = traced.labels;
@@ -171,8 +171,9 @@ std::vector<EvaluatedSet> ImageClassifier::Evaluate(Forward<float>& forward,
     const int32_t label = set.labels[static_cast<size_t>(i)];
     const absl::Span<const float> row = absl::MakeConstSpan(predicted).subspan(
         static_cast<size_t>(i * classes()), static_cast<size_t>(classes()));
-    const int32_t best = names_.Best(row);
-    evaluated.metrics[0].Add({best == names_.First(label) ? 1.0 : 0.0, 1});
+    const int32_t best = names_.BestLabel(row);
+    evaluated.metrics[0].Add(
+        {best == names_.CanonicalLabel(label) ? 1.0 : 0.0, 1});
     evaluated.metrics[1].Add({names_.Loss(row, label), 1});
     evaluated.examples.push_back({.input = absl::StrCat("image ", i),
                                   .reference = data_.classes[label],

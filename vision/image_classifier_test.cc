@@ -141,8 +141,9 @@ TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
   EXPECT_TRUE(model.Evaluate(forward, Split::kDev).empty());
   EvaluatedSet measured;
   EXPECT_THAT(
-      RowsOf(forward, "*/embedded",
-             [&] { measured = model.Evaluate(forward, Split::kTest).at(0); }),
+      RecordRowCounts(
+          forward, "*/embedded",
+          [&] { measured = model.Evaluate(forward, Split::kTest).at(0); }),
       ::testing::ElementsAre(102, 3));
   ASSERT_EQ(measured.metrics.size(), 2);
   const std::vector<float> predicted =
@@ -249,7 +250,7 @@ TEST(ImageClassifierTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   ImageClassifier model =
       ModelOf(Shapes(6), "augmentation { shift: 2 crop: 0.8 }");
-  EXPECT_EQ(AllocationsOfAWarmStep(model, {2, 0, 5}), 0);
+  EXPECT_EQ(CountWarmStepAllocations(model, {2, 0, 5}), 0);
 }
 
 }  // namespace

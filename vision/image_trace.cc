@@ -5,8 +5,8 @@
 
 namespace regard {
 
-TracedImage ImageOf(const ImageSet& images, int64_t index,
-                    const VisionTransformer<float>& encoder) {
+TracedImage TracedImageOf(const ImageSet& images, int64_t index,
+                          const VisionTransformer<float>& encoder) {
   const ImageShape& shape = images.shape;
   REGARD_CHECK(shape.channels == 1 || shape.channels == 3)
       << shape.channels << " channels";
@@ -29,7 +29,7 @@ TracedImage ImageOf(const ImageSet& images, int64_t index,
 TracedSequence PatchesOf(const ImageSet& images, int64_t index,
                          const VisionTransformer<float>& encoder) {
   TracedSequence patches = {.name = "image",
-                            .image = ImageOf(images, index, encoder)};
+                            .image = TracedImageOf(images, index, encoder)};
   if (encoder.first_patch() > 0) patches.labels.push_back("class");
   for (int64_t row = 0; row < encoder.rows(); ++row) {
     for (int64_t column = 0; column < encoder.columns(); ++column) {

@@ -12,8 +12,8 @@ namespace regard {
 
 // Returns image `index`, which must have 1 or 3 channels, with the encoder's
 // patch grid.
-TracedImage ImageOf(const ImageSet& images, int64_t index,
-                    const VisionTransformer<float>& encoder);
+TracedImage TracedImageOf(const ImageSet& images, int64_t index,
+                          const VisionTransformer<float>& encoder);
 
 // Returns the labels of the encoder's tokens: the class token, if there is one,
 // then the patches by row and column, counted from 1.

@@ -57,7 +57,7 @@ void Expectations::SameParameterGradients(const ScoringResult& got,
   }
 }
 
-void Expectations::Zero(const TestArray& array, const std::string& what) {
+void Expectations::AllZero(const TestArray& array, const std::string& what) {
   for (size_t i = 0; i < array.values.size(); ++i) {
     if (array.values[i] == 0) continue;
     return True(false, absl::StrCat(what, ", element ", i, ": ",
@@ -65,7 +65,7 @@ void Expectations::Zero(const TestArray& array, const std::string& what) {
   }
 }
 
-void Expectations::Finite(const ScoringResult& result) {
+void Expectations::AllFinite(const ScoringResult& result) {
   const auto expect = [this](const TestArray& array, const std::string& what) {
     const bool finite = std::all_of(array.values.begin(), array.values.end(),
                                     [](double x) { return std::isfinite(x); });

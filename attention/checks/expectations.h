@@ -28,9 +28,9 @@ class Expectations {
   void SameParameterGradients(const ScoringResult& got,
                               const ScoringResult& expected, double tolerance);
 
-  void Zero(const TestArray& array, const std::string& what);
+  void AllZero(const TestArray& array, const std::string& what);
 
-  void Finite(const ScoringResult& result);
+  void AllFinite(const ScoringResult& result);
 
   // Records that the check does not apply, and why.
   void Skip(std::string reason) { skipped_ = std::move(reason); }

@@ -29,7 +29,7 @@ namespace {
 template <typename T>
 class HeadOutputUnderTest {
  public:
-  explicit HeadOutputUnderTest(const CheckedHeadOutput& checked,
+  explicit HeadOutputUnderTest(const HeadOutputToCheck& checked,
                                uint64_t seed = 1)
       : output_(checked.registry.template Create<T>(
             ConfigWithChoice<HeadOutputConfig>(checked.options), store_.Root(),
@@ -70,7 +70,7 @@ Problem RandomProblem(const HeadOutputWidths& widths, int64_t batch,
           RandomArray({batch, queries, widths.input}, "x")};
 }
 
-void IsReachableByAConfig(const CheckedHeadOutput& checked,
+void IsReachableByAConfig(const HeadOutputToCheck& checked,
                           Expectations& expect) {
   const auto config = ConfigWithChoice<HeadOutputConfig>(checked.options);
   expect.True(
@@ -81,7 +81,7 @@ void IsReachableByAConfig(const CheckedHeadOutput& checked,
   expect.True(!checked.info.description.empty(), "it has no description");
 }
 
-void GradientsAgreeWithDifferences(const CheckedHeadOutput& checked,
+void GradientsAgreeWithDifferences(const HeadOutputToCheck& checked,
                                    Expectations& expect) {
   HeadOutputUnderTest<double> in_double(checked);
   HeadOutputUnderTest<float> in_float(checked);
@@ -108,7 +108,7 @@ void GradientsAgreeWithDifferences(const CheckedHeadOutput& checked,
   }
 }
 
-void ComputesEachQueryByItself(const CheckedHeadOutput& checked,
+void ComputesEachQueryByItself(const HeadOutputToCheck& checked,
                                Expectations& expect) {
   HeadOutputUnderTest<double> tested(checked);
   const Problem all = RandomProblem(checked.widths, 3, 5);
@@ -138,7 +138,7 @@ void ComputesEachQueryByItself(const CheckedHeadOutput& checked,
   }
 }
 
-void GivesItsWidthForEveryExtent(const CheckedHeadOutput& checked,
+void GivesItsWidthForEveryExtent(const HeadOutputToCheck& checked,
                                  Expectations& expect) {
   HeadOutputUnderTest<float> tested(checked);
   const int64_t width = tested.output().Width();
@@ -154,7 +154,7 @@ void GivesItsWidthForEveryExtent(const CheckedHeadOutput& checked,
   }
 }
 
-void IsPlainAttentionWhereItSaysSo(const CheckedHeadOutput& checked,
+void IsPlainAttentionWhereItSaysSo(const HeadOutputToCheck& checked,
                                    Expectations& expect) {
   if (!checked.is_plain) return expect.Skip("it is not with these options");
   const int64_t joined = checked.info.joined_heads;
@@ -174,7 +174,7 @@ void IsPlainAttentionWhereItSaysSo(const CheckedHeadOutput& checked,
   expect.Near(got, expected, 0, "output");
 }
 
-void ParametersAreAllThereIsToSave(const CheckedHeadOutput& checked,
+void ParametersAreAllThereIsToSave(const HeadOutputToCheck& checked,
                                    Expectations& expect) {
   const Problem problem = RandomProblem(checked.widths, 2, 3);
   HeadOutputUnderTest<double> saved(checked, /*seed=*/1);
@@ -192,7 +192,7 @@ void ParametersAreAllThereIsToSave(const CheckedHeadOutput& checked,
 
 }  // namespace
 
-std::optional<HeadOutputWidths> CheckedWidths(
+std::optional<HeadOutputWidths> TestWidths(
     const HeadOutputInfo& info, const google::protobuf::Message& options) {
   for (const int64_t value : {3, 4}) {
     const int64_t shared = 4 / info.joined_heads;

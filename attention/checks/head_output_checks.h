@@ -11,7 +11,7 @@
 
 namespace regard {
 
-struct CheckedHeadOutput {
+struct HeadOutputToCheck {
   const HeadOutputRegistry& registry;
   const HeadOutputInfo& info;  // registered in `registry`
   const google::protobuf::Message& options;
@@ -22,12 +22,12 @@ struct CheckedHeadOutput {
 
 // Widths with four heads, and contexts of width 3 or 4. `nullopt` if the
 // options are invalid for both widths.
-std::optional<HeadOutputWidths> CheckedWidths(
+std::optional<HeadOutputWidths> TestWidths(
     const HeadOutputInfo& info, const google::protobuf::Message& options);
 
 struct HeadOutputCheck {
   const char* name;  // "ComputesEachQueryByItself"
-  void (*run)(const CheckedHeadOutput& output, Expectations& expect);
+  void (*run)(const HeadOutputToCheck& output, Expectations& expect);
 };
 
 std::vector<HeadOutputCheck> HeadOutputChecks();

@@ -51,7 +51,7 @@ constexpr const char* kConfigs[] = {
 // Creates layers that attend with the selection, or without it.
 class Layers {
  public:
-  explicit Layers(const CheckedKeySelection& checked)
+  explicit Layers(const KeySelectionToCheck& checked)
       : choice_(ConfigWithChoice<KeySelectionConfig>(checked.options)) {
     RegisterBuiltInScores(scorers_);
     if (scorers_.selections.Find(choice_) == nullptr) {
@@ -137,7 +137,7 @@ void SameRows(const ScoringResult& got, const ScoringResult& expected,
   expect.Near(got.d_queries, expected.d_queries, 0, what + ": d queries");
 }
 
-void IsReachableByAConfig(const CheckedKeySelection& checked,
+void IsReachableByAConfig(const KeySelectionToCheck& checked,
                           Expectations& expect) {
   const auto config = ConfigWithChoice<KeySelectionConfig>(checked.options);
   expect.True(checked.registry.Find(config) == &checked.info,
@@ -147,7 +147,7 @@ void IsReachableByAConfig(const CheckedKeySelection& checked,
   expect.True(!checked.info.description.empty(), "it has no description");
 }
 
-void RangesRiseWithinTheKeys(const CheckedKeySelection& checked,
+void RangesRiseWithinTheKeys(const KeySelectionToCheck& checked,
                              Expectations& expect) {
   const std::unique_ptr<KeySelection<float>> selection =
       checked.registry.Create<float>(
@@ -188,7 +188,7 @@ void RangesRiseWithinTheKeys(const CheckedKeySelection& checked,
 
 // Other examples of the batch, and padding after an example, must not change
 // any bit of the example's context.
-void OtherExamplesAndPaddingChangeNoBit(const CheckedKeySelection& checked,
+void OtherExamplesAndPaddingChangeNoBit(const KeySelectionToCheck& checked,
                                         Expectations& expect) {
   const Layers layers(checked);
   const std::vector<int32_t> lengths = {kLength, 137};
@@ -219,7 +219,7 @@ void OtherExamplesAndPaddingChangeNoBit(const CheckedKeySelection& checked,
   }
 }
 
-void TheFutureChangesNoBit(const CheckedKeySelection& checked,
+void TheFutureChangesNoBit(const KeySelectionToCheck& checked,
                            Expectations& expect) {
   const Layers layers(checked);
   const ScoringProblem problem = Causal(1);
@@ -241,7 +241,7 @@ void TheFutureChangesNoBit(const CheckedKeySelection& checked,
   }
 }
 
-void StepByStepHasTheBitsOfAllAtOnce(const CheckedKeySelection& checked,
+void StepByStepHasTheBitsOfAllAtOnce(const KeySelectionToCheck& checked,
                                      Expectations& expect) {
   const Layers layers(checked);
   const auto check = [&](const char* config, int64_t length,
@@ -265,7 +265,7 @@ void StepByStepHasTheBitsOfAllAtOnce(const CheckedKeySelection& checked,
 
 // Compares paths that only read selected keys with a path that computes all
 // scores.
-void AllPathsAgree(const CheckedKeySelection& checked, Expectations& expect) {
+void AllPathsAgree(const KeySelectionToCheck& checked, Expectations& expect) {
   const Layers layers(checked);
   for (const char* config : kConfigs) {
     ScorerUnderTest<double> scorer = layers.Selecting<double>(config);
@@ -278,13 +278,13 @@ void AllPathsAgree(const CheckedKeySelection& checked, Expectations& expect) {
       const std::string what = absl::StrCat(config, ", ", name);
       expect.SameResult(got, expected, kRounding, what);
       expect.SameParameterGradients(got, expected, kRounding);
-      expect.Finite(got);
+      expect.AllFinite(got);
     }
   }
 }
 
 // Values of keys that no query sees must have no effect.
-void UnselectedValuesReachNothing(const CheckedKeySelection& checked,
+void UnselectedValuesReachNothing(const KeySelectionToCheck& checked,
                                   Expectations& expect) {
   const Layers layers(checked);
   for (const char* config : kConfigs) {
@@ -321,7 +321,7 @@ void UnselectedValuesReachNothing(const CheckedKeySelection& checked,
   }
 }
 
-void IsPlainAttentionWhereItSaysSo(const CheckedKeySelection& checked,
+void IsPlainAttentionWhereItSaysSo(const KeySelectionToCheck& checked,
                                    Expectations& expect) {
   if (!checked.is_plain) return expect.Skip("it is not with these options");
   const Layers layers(checked);

@@ -10,7 +10,7 @@
 
 namespace regard {
 
-struct CheckedKeySelection {
+struct KeySelectionToCheck {
   const KeySelectionRegistry& registry;
   const KeySelectionInfo& info;  // the only plug-in in `registry`
   // Registers the selection in `registry`, which a check has created.
@@ -23,7 +23,7 @@ struct CheckedKeySelection {
 
 struct KeySelectionCheck {
   const char* name;  // "TheFutureChangesNoBit"
-  void (*run)(const CheckedKeySelection& selection, Expectations& expect);
+  void (*run)(const KeySelectionToCheck& selection, Expectations& expect);
 };
 
 // All checks. They use attention with two heads of width 4, computed by the

@@ -50,7 +50,7 @@ TestArray ArrayOf(Var<T> x) {
 template <typename T>
 class MixerUnderTest {
  public:
-  explicit MixerUnderTest(const CheckedMixer& mixer)
+  explicit MixerUnderTest(const MixerToCheck& mixer)
       : layer_(mixer.registry, MixerConfigFor(mixer.options),
                {store_.Root(), mixer.width, SlotScope(slots_, "layer")}) {
     store_.Finalize(/*seed=*/1);
@@ -73,7 +73,7 @@ class MixerUnderTest {
 
   // Computes the contexts step by step. Each position is projected separately.
   Var<T> Stepwise(Var<T> x) {
-    TapeState<T> state(slots_);
+    TapeLayerState<T> state(slots_);
     std::vector<Var<T>> contexts;
     for (int64_t t = 0; t < x.dim(1); ++t) {
       const MixerTerms<T> terms =
@@ -111,11 +111,11 @@ class MixerUnderTest {
   std::unique_ptr<Forward<T>> forward_;
 };
 
-TestArray Inputs(const CheckedMixer& mixer, int64_t rows, int64_t time) {
+TestArray Inputs(const MixerToCheck& mixer, int64_t rows, int64_t time) {
   return RandomArray({rows, time, mixer.width}, "x");
 }
 
-void IsReachableByAConfig(const CheckedMixer& mixer, Expectations& expect) {
+void IsReachableByAConfig(const MixerToCheck& mixer, Expectations& expect) {
   const MixerConfig config = MixerConfigFor(mixer.options);
   const auto* const info = mixer.registry.Find(config);
   expect.True(info != nullptr && HasStateMixer(config),
@@ -127,7 +127,7 @@ void IsReachableByAConfig(const CheckedMixer& mixer, Expectations& expect) {
 }
 
 // The case has two inputs: x, and the concatenation of all parameters.
-void GradientsAgreeWithDifferences(const CheckedMixer& mixer,
+void GradientsAgreeWithDifferences(const MixerToCheck& mixer,
                                    Expectations& expect) {
   MixerUnderTest<double> in_double(mixer);
   MixerUnderTest<float> in_float(mixer);
@@ -157,7 +157,7 @@ void GradientsAgreeWithDifferences(const CheckedMixer& mixer,
 }
 
 // The step, chunk and matrix forms must give equal contexts and gradients.
-void FormsAgree(const CheckedMixer& mixer, Expectations& expect) {
+void FormsAgree(const MixerToCheck& mixer, Expectations& expect) {
   for (const int64_t time : {int64_t{1}, int64_t{7}, kLong}) {
     MixerUnderTest<double> tested(mixer);
     const TestArray in = Inputs(mixer, 2, time);
@@ -197,7 +197,7 @@ void FormsAgree(const CheckedMixer& mixer, Expectations& expect) {
   }
 }
 
-void LaterPositionsHaveNoWeight(const CheckedMixer& mixer,
+void LaterPositionsHaveNoWeight(const MixerToCheck& mixer,
                                 Expectations& expect) {
   MixerUnderTest<double> tested(mixer);
   const Var<double> x = tested.Input(Inputs(mixer, 2, 20));
@@ -218,12 +218,12 @@ void LaterPositionsHaveNoWeight(const CheckedMixer& mixer,
 
 // A chunk, two steps and another chunk must give the outputs of one chunk over
 // all positions.
-void StateCarriesAllThatCameBefore(const CheckedMixer& mixer,
+void StateCarriesAllThatCameBefore(const MixerToCheck& mixer,
                                    Expectations& expect) {
   MixerUnderTest<double> tested(mixer);
   const Var<double> x = tested.Input(Inputs(mixer, 2, kLong));
   const TestArray whole = ArrayOf(tested.layer()(tested.forward(), x, {}));
-  TapeState<double> state(tested.slots());
+  TapeLayerState<double> state(tested.slots());
   std::vector<Var<double>> parts;
   int64_t begin = 0;
   for (const int64_t end : {int64_t{30}, int64_t{31}, int64_t{32}, kLong}) {
@@ -237,7 +237,7 @@ void StateCarriesAllThatCameBefore(const CheckedMixer& mixer,
 
 // Projecting a sequence in successive parts must give the same terms as
 // projecting it at once.
-void ProjectionsGoOnFromTheState(const CheckedMixer& mixer,
+void ProjectionsGoOnFromTheState(const MixerToCheck& mixer,
                                  Expectations& expect) {
   constexpr int64_t kTime = 9;
   MixerUnderTest<double> tested(mixer);
@@ -249,7 +249,7 @@ void ProjectionsGoOnFromTheState(const CheckedMixer& mixer,
   };
   const std::vector<Var<double>> whole =
       arrays(tested.mixer().Project(tested.forward(), x, 0, nullptr));
-  TapeState<double> state(tested.slots());
+  TapeLayerState<double> state(tested.slots());
   std::vector<std::vector<Var<double>>> parts(whole.size());
   int64_t begin = 0;
   for (const int64_t end : {int64_t{1}, int64_t{3}, int64_t{4}, kTime}) {
@@ -267,13 +267,13 @@ void ProjectionsGoOnFromTheState(const CheckedMixer& mixer,
 
 // The state must follow its row when a search reorders and repeats rows between
 // steps.
-void StateFollowsItsRow(const CheckedMixer& mixer, Expectations& expect) {
+void StateFollowsItsRow(const MixerToCheck& mixer, Expectations& expect) {
   MixerUnderTest<double> tested(mixer);
   tested.tape().set_recording(false);
   const int64_t rows[] = {2, 0, 0, 1};
   const TestArray before = Inputs(mixer, 3, 4);
   const TestArray after = RandomArray({4, 1, mixer.width}, "after");
-  TapeState<double> state(tested.slots());
+  TapeLayerState<double> state(tested.slots());
   for (int64_t t = 0; t < 4; ++t) {
     tested.layer()(tested.forward(), Slice(tested.Input(before), 1, t, 1),
                    {.first_position = t, .state = &state});
@@ -290,7 +290,7 @@ void StateFollowsItsRow(const CheckedMixer& mixer, Expectations& expect) {
 
 // Padding with NaN must have no effect, whether it is at the left, at the
 // right, inside, everywhere or nowhere.
-void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
+void PaddingChangesNothing(const MixerToCheck& mixer, Expectations& expect) {
   constexpr int64_t kTime = 8;
   const std::vector<std::pair<std::string, std::vector<int64_t>>> places = {
       {"right", {0, 1, 2, 3, 4}},
@@ -333,8 +333,9 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
     for (int64_t t = 0; t < kTime; ++t) {
       if (valid[t] == 0) hidden.push_back(t);
     }
-    expect.Zero(Take(got, 1, hidden), name + ": outputs of padding");
-    expect.Zero(Take(gradients[0], 1, hidden), name + ": gradient of padding");
+    expect.AllZero(Take(got, 1, hidden), name + ": outputs of padding");
+    expect.AllZero(Take(gradients[0], 1, hidden),
+                   name + ": gradient of padding");
     for (size_t i = 1; i < gradients.size(); ++i) {
       const auto& values = gradients[i].values;
       expect.True(std::all_of(values.begin(), values.end(),
@@ -345,7 +346,7 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
 }
 
 // Other rows and later positions must not change any bit of an output.
-void BitsDependOnNothingAroundOrLater(const CheckedMixer& mixer,
+void BitsDependOnNothingAroundOrLater(const MixerToCheck& mixer,
                                       Expectations& expect) {
   MixerUnderTest<float> tested(mixer);
   const TestArray many = Inputs(mixer, 64, kLong);
@@ -395,7 +396,7 @@ class Hooks : public Hook<double> {
   std::vector<std::pair<std::string, TestArray>> seen_;
 };
 
-void HooksSeeTheMatrix(const CheckedMixer& mixer, Expectations& expect) {
+void HooksSeeTheMatrix(const MixerToCheck& mixer, Expectations& expect) {
   for (const bool replaces : {false, true}) {
     MixerUnderTest<double> tested(mixer);
     const TestArray in = Inputs(mixer, 2, 9);
@@ -418,7 +419,7 @@ void HooksSeeTheMatrix(const CheckedMixer& mixer, Expectations& expect) {
                 *context, kForms, "weights times values");
     // The weights of a step at the last position must be the last row of the
     // matrix.
-    TapeState<double> state(tested.slots());
+    TapeLayerState<double> state(tested.slots());
     Var<double> last;
     for (int64_t t = 0; t < 9; ++t) {
       hooks.Clear();

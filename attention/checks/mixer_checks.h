@@ -13,7 +13,7 @@ namespace regard {
 
 class MixerConfig;
 
-struct CheckedMixer {
+struct MixerToCheck {
   const MixerRegistry& registry;
   const google::protobuf::Message& options;  // valid for `width`
   int64_t width;
@@ -26,7 +26,7 @@ MixerConfig MixerConfigFor(const google::protobuf::Message& options);
 
 struct MixerCheck {
   const char* name;  // "PaddingChangesNothing"
-  void (*run)(const CheckedMixer& mixer, Expectations& expect);
+  void (*run)(const MixerToCheck& mixer, Expectations& expect);
 };
 
 std::vector<MixerCheck> MixerChecks();

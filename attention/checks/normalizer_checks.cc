@@ -37,7 +37,7 @@ constexpr ScoreWidths kWidths = {.heads = 2, .query = 4, .key = 4};
 template <typename T>
 class NormalizerUnderTest {
  public:
-  explicit NormalizerUnderTest(const CheckedNormalizer& checked)
+  explicit NormalizerUnderTest(const NormalizerToCheck& checked)
       : rule_(checked.registry.template Create<T>(
             ConfigWithChoice<NormalizerConfig>(checked.options), store_.Root(),
             kWidths)) {
@@ -88,7 +88,7 @@ TestArray ArrayOf(const std::vector<T>& row) {
   return {{std::ssize(row)}, {row.begin(), row.end()}};
 }
 
-void IsReachableByAConfig(const CheckedNormalizer& checked,
+void IsReachableByAConfig(const NormalizerToCheck& checked,
                           Expectations& expect) {
   const auto config = ConfigWithChoice<NormalizerConfig>(checked.options);
   expect.True(checked.registry.Find(config) == &checked.info,
@@ -100,7 +100,7 @@ void IsReachableByAConfig(const CheckedNormalizer& checked,
 
 // Checks gradients of scores, of a sink and of parameters, over rows of two
 // heads.
-void GradientsAgreeWithDifferences(const CheckedNormalizer& checked,
+void GradientsAgreeWithDifferences(const NormalizerToCheck& checked,
                                    Expectations& expect) {
   NormalizerUnderTest<double> in_double(checked);
   NormalizerUnderTest<float> in_float(checked);
@@ -134,7 +134,7 @@ void GradientsAgreeWithDifferences(const CheckedNormalizer& checked,
   }
 }
 
-void DependsOnOtherScoresUnlessItSaysSo(const CheckedNormalizer& checked,
+void DependsOnOtherScoresUnlessItSaysSo(const NormalizerToCheck& checked,
                                         Expectations& expect) {
   const NormalizerUnderTest<double> tested(checked);
   std::vector<double> scores = Row<double>(5);
@@ -152,7 +152,7 @@ void DependsOnOtherScoresUnlessItSaysSo(const CheckedNormalizer& checked,
                    checked.info.independent_weights ? "true" : "false"));
 }
 
-void IsTheSameInAnyOrder(const CheckedNormalizer& checked,
+void IsTheSameInAnyOrder(const NormalizerToCheck& checked,
                          Expectations& expect) {
   const NormalizerUnderTest<double> tested(checked);
   for (const int64_t n : {2, 7, 33}) {
@@ -168,7 +168,7 @@ void IsTheSameInAnyOrder(const CheckedNormalizer& checked,
 
 // Memory beyond the row and old contents of the scratch memory must have no
 // effect.
-void ReadsAndWritesOnlyItsRow(const CheckedNormalizer& checked,
+void ReadsAndWritesOnlyItsRow(const NormalizerToCheck& checked,
                               Expectations& expect) {
   constexpr float kGuard = 12345;
   const NormalizerUnderTest<float> tested(checked);
@@ -193,7 +193,7 @@ void ReadsAndWritesOnlyItsRow(const CheckedNormalizer& checked,
 }
 
 // Uses a layer with a score that is computed row by row.
-void StepByStepHasTheBitsOfAllAtOnce(const CheckedNormalizer& checked,
+void StepByStepHasTheBitsOfAllAtOnce(const NormalizerToCheck& checked,
                                      Expectations& expect) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
@@ -210,7 +210,7 @@ void StepByStepHasTheBitsOfAllAtOnce(const CheckedNormalizer& checked,
               scorer.Compute(problem).context, 0, "20 steps");
 }
 
-void IsSoftmaxWhereItSaysSo(const CheckedNormalizer& checked,
+void IsSoftmaxWhereItSaysSo(const NormalizerToCheck& checked,
                             Expectations& expect) {
   if (!checked.is_plain) return expect.Skip("it is not with these options");
   const NormalizerUnderTest<float> tested(checked);

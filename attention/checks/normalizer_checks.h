@@ -10,7 +10,7 @@
 
 namespace regard {
 
-struct CheckedNormalizer {
+struct NormalizerToCheck {
   const NormalizerRegistry& registry;
   const NormalizerInfo& info;  // registered in `registry`
   // Registers the normalizer in `normalizers`, which a check has created.
@@ -23,7 +23,7 @@ struct CheckedNormalizer {
 
 struct NormalizerCheck {
   const char* name;  // "IsTheSameInAnyOrder"
-  void (*run)(const CheckedNormalizer& normalizer, Expectations& expect);
+  void (*run)(const NormalizerToCheck& normalizer, Expectations& expect);
 };
 
 // All checks. They use normalizers with two heads.

@@ -38,7 +38,7 @@ constexpr const char* kConfigs[] = {
 
 // Compares blocks of each size with all queries at once. The context and the
 // gradient of the queries must be bit-identical.
-void SameByBlocks(const CheckedScore& score, const char* fields,
+void SameByBlocks(const ScoreToCheck& score, const char* fields,
                   ScoringProblem problem, const std::vector<int>& sizes,
                   const std::string& what, Expectations& expect) {
   Attention config = ConfigWith(score, fields);
@@ -46,7 +46,7 @@ void SameByBlocks(const CheckedScore& score, const char* fields,
   if (whole.attender().uses_history()) {
     problem.previous = problem.cumulative = {};
   }
-  if (whole.attender().LongestDistance() < problem.keys.shape[2]) return;
+  if (whole.attender().MaxDistance() < problem.keys.shape[2]) return;
   whole.set_training(true);
   const ScoringResult expected = whole.ComputeFused(problem);
   for (const int rows : sizes) {
@@ -97,7 +97,7 @@ std::vector<std::pair<std::string, ScoringProblem>> Problems(
   return problems;
 }
 
-void ScoresOfAPartAreThatPartOfTheScores(const CheckedScore& score,
+void ScoresOfAPartAreThatPartOfTheScores(const ScoreToCheck& score,
                                          Expectations& expect) {
   if (score.info.uses_history) {
     return expect.Skip("weights of other keys are an input");
@@ -115,7 +115,7 @@ void ScoresOfAPartAreThatPartOfTheScores(const CheckedScore& score,
   }
 }
 
-void BlocksOfAnySizeComputeTheSame(const CheckedScore& score,
+void BlocksOfAnySizeComputeTheSame(const ScoreToCheck& score,
                                    Expectations& expect) {
   for (const char* config : kConfigs) {
     for (const auto& [mask, problem] : Problems(score.widths)) {
@@ -127,7 +127,7 @@ void BlocksOfAnySizeComputeTheSame(const CheckedScore& score,
 
 // Covers key ranges that do not begin at the first key. Also covers sums over
 // more keys than one piece of a matrix product.
-void BlocksOfLongSequencesComputeTheSame(const CheckedScore& score,
+void BlocksOfLongSequencesComputeTheSame(const ScoreToCheck& score,
                                          Expectations& expect) {
   for (const char* config : {"", "dropout: 0.3", "normalizer { sigmoid {} }",
                              "position_encoding { alibi {} }"}) {

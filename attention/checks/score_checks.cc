@@ -83,7 +83,7 @@ std::vector<std::pair<std::string, ScoringProblem>> MaskedProblems(
   return problems;
 }
 
-void IsReachableByAConfig(const CheckedScore& score, Expectations& expect) {
+void IsReachableByAConfig(const ScoreToCheck& score, Expectations& expect) {
   const Attention config = ConfigFor(score.options);
   expect.True(score.registry.Find(config) == &score.info,
               score.info.name +
@@ -92,7 +92,7 @@ void IsReachableByAConfig(const CheckedScore& score, Expectations& expect) {
   expect.True(!score.info.description.empty(), "it has no description");
 }
 
-void GradientsAgreeWithDifferences(const CheckedScore& score,
+void GradientsAgreeWithDifferences(const ScoreToCheck& score,
                                    Expectations& expect) {
   constexpr int64_t kBatch = 2;
   constexpr int64_t kQueries = 2;
@@ -154,15 +154,15 @@ void GradientsAgreeWithDifferences(const CheckedScore& score,
   }
 }
 
-void FaultFinderFindsNone(const CheckedScore& score, Expectations& expect) {
+void FaultFinderFindsNone(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
-    const std::string fault = scorer.FaultOf(problem);
+    const std::string fault = scorer.FindFault(problem);
     expect.True(fault.empty(), absl::StrCat(mask, ": ", fault));
   }
 }
 
-void PaddingChangesNothing(const CheckedScore& score, Expectations& expect) {
+void PaddingChangesNothing(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem padded = ScoringProblem::Random(2, 3, 6, score.widths);
   const ScoringProblem exact = padded.TakeKeys(Range(0, 3));
@@ -183,11 +183,11 @@ void PaddingChangesNothing(const CheckedScore& score, Expectations& expect) {
 
 // Padding of queries and keys must not change any bit of the contexts. Some
 // lengths are so large that the layer computes blocks of queries.
-void PaddingChangesNoBit(const CheckedScore& score, Expectations& expect) {
+void PaddingChangesNoBit(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<float> scorer(score.registry, score.options, score.widths);
   for (const auto& [length, padded_length] :
        {std::pair(3, 5), {250, 260}, {510, 515}}) {
-    if (scorer.attender().LongestDistance() < padded_length) continue;
+    if (scorer.attender().MaxDistance() < padded_length) continue;
     ScoringProblem padded =
         ScoringProblem::Random(2, padded_length, padded_length, score.widths);
     const std::vector<int64_t> kept = Range(0, length);
@@ -208,25 +208,26 @@ void PaddingChangesNoBit(const CheckedScore& score, Expectations& expect) {
   }
 }
 
-void NothingFlowsToMaskedKeys(const CheckedScore& score, Expectations& expect) {
+void NothingFlowsToMaskedKeys(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
     const std::vector<int64_t> hidden = Range(3, 6);
     for (const bool fused : {false, true}) {
       const ScoringResult result =
           fused ? scorer.ComputeFused(problem) : scorer.Compute(problem);
-      if (!fused) expect.Zero(Take(result.weights, 3, hidden), mask);
-      expect.Zero(Take(result.d_keys, 2, hidden), mask + ": gradient of keys");
-      expect.Zero(Take(result.d_values, 2, hidden),
-                  mask + ": gradient of values");
-      expect.Zero(Take(result.d_key_x, 1, hidden),
-                  mask + ": gradient of the keys' input");
-      expect.Finite(result);
+      if (!fused) expect.AllZero(Take(result.weights, 3, hidden), mask);
+      expect.AllZero(Take(result.d_keys, 2, hidden),
+                     mask + ": gradient of keys");
+      expect.AllZero(Take(result.d_values, 2, hidden),
+                     mask + ": gradient of values");
+      expect.AllZero(Take(result.d_key_x, 1, hidden),
+                     mask + ": gradient of the keys' input");
+      expect.AllFinite(result);
     }
   }
 }
 
-void HiddenNaNsReachNothing(const CheckedScore& score, Expectations& expect) {
+void HiddenNaNsReachNothing(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
     ScoringProblem of_values = problem;
@@ -252,35 +253,35 @@ void HiddenNaNsReachNothing(const CheckedScore& score, Expectations& expect) {
   }
 }
 
-void AllMaskedRowsAreZero(const CheckedScore& score, Expectations& expect) {
+void AllMaskedRowsAreZero(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem problem = ScoringProblem::Random(2, 2, 3, score.widths);
   // The queries of example 0, and query 1 of example 1, see no key.
   problem.key_lengths = {0, 0, 3, 0};
   const ScoringResult result = scorer.Compute(problem);
-  expect.Finite(result);
+  expect.AllFinite(result);
   const int64_t first[] = {0};
   const int64_t second[] = {1};
   for (const auto& [array, what] :
        {std::pair(&result.weights, "weights"),
         std::pair(&result.context, "context"),
         std::pair(&result.d_queries, "gradient of the queries")}) {
-    expect.Zero(Take(*array, 0, first), what);
-    expect.Zero(Take(Take(*array, 0, second), 2, second), what);
+    expect.AllZero(Take(*array, 0, first), what);
+    expect.AllZero(Take(Take(*array, 0, second), 2, second), what);
   }
-  expect.Zero(Take(result.d_query_x, 0, first),
-              "gradient of the queries' input");
-  expect.Zero(Take(result.d_key_x, 0, first), "gradient of the keys' input");
-  expect.Zero(Take(result.d_keys, 0, first), "gradient of the keys");
-  expect.Zero(Take(result.d_values, 0, first), "gradient of the values");
+  expect.AllZero(Take(result.d_query_x, 0, first),
+                 "gradient of the queries' input");
+  expect.AllZero(Take(result.d_key_x, 0, first), "gradient of the keys' input");
+  expect.AllZero(Take(result.d_keys, 0, first), "gradient of the keys");
+  expect.AllZero(Take(result.d_values, 0, first), "gradient of the values");
 }
 
-void OneKeyHasAllTheWeight(const CheckedScore& score, Expectations& expect) {
+void OneKeyHasAllTheWeight(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   const ScoringProblem problem = ScoringProblem::Random(2, 2, 1, score.widths);
   const ScoringResult result = scorer.Compute(problem);
   const TestArray scores = scorer.Scores(problem);
-  expect.Finite(result);
+  expect.AllFinite(result);
   for (size_t i = 0; i < result.weights.values.size(); ++i) {
     // A kernel with bounded support may give the score -inf.
     const bool hidden =
@@ -289,13 +290,13 @@ void OneKeyHasAllTheWeight(const CheckedScore& score, Expectations& expect) {
         result.weights.values[i] == (hidden ? 0 : 1),
         absl::StrCat("the weight of one key is ", result.weights.values[i]));
   }
-  expect.Zero(result.d_queries, "gradient of the queries");
-  expect.Zero(result.d_keys, "gradient of the keys");
-  expect.Zero(result.d_query_x, "gradient of the queries' input");
-  expect.Zero(result.d_key_x, "gradient of the keys' input");
+  expect.AllZero(result.d_queries, "gradient of the queries");
+  expect.AllZero(result.d_keys, "gradient of the keys");
+  expect.AllZero(result.d_query_x, "gradient of the queries' input");
+  expect.AllZero(result.d_key_x, "gradient of the keys' input");
 }
 
-void OrderOfPairsMattersOnlyIfPositionAware(const CheckedScore& score,
+void OrderOfPairsMattersOnlyIfPositionAware(const ScoreToCheck& score,
                                             Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem problem = ScoringProblem::Random(2, 3, 5, score.widths);
@@ -317,7 +318,7 @@ void OrderOfPairsMattersOnlyIfPositionAware(const CheckedScore& score,
               "position of the query changes anything");
 }
 
-void PositionsMatterOnlyIfPositionAware(const CheckedScore& score,
+void PositionsMatterOnlyIfPositionAware(const ScoreToCheck& score,
                                         Expectations& expect) {
   if (score.info.position_aware(score.options))
     return expect.Skip("it reads them");
@@ -329,7 +330,7 @@ void PositionsMatterOnlyIfPositionAware(const CheckedScore& score,
               "positions change the context, but kPositionAware is false");
 }
 
-void OtherQueriesChangeNothing(const CheckedScore& score,
+void OtherQueriesChangeNothing(const ScoreToCheck& score,
                                Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   for (const int64_t step : {1, 0}) {
@@ -353,26 +354,26 @@ void OtherQueriesChangeNothing(const CheckedScore& score,
 }
 
 // Regard rejects greater distances before training, so the score must accept
-// LongestDistance().
-void AcceptsItsLongestDistance(const CheckedScore& score,
+// MaxDistance().
+void AcceptsItsLongestDistance(const ScoreToCheck& score,
                                Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
-  const int64_t longest = scorer.scorer().LongestDistance();
+  const int64_t longest = scorer.scorer().MaxDistance();
   if (longest == kUnlimited) return expect.Skip("it accepts all distances");
   expect.True(score.info.position_aware(score.options),
               "a limit of distances, but kPositionAware is false");
   ScoringProblem problem = ScoringProblem::Random(1, 1, 1, score.widths);
   problem.positions.first_query = longest;
-  expect.Finite(scorer.Compute(problem));
+  expect.AllFinite(scorer.Compute(problem));
   problem.positions = {.first_query = 0, .first_key = longest};
-  expect.Finite(scorer.Compute(problem));
+  expect.AllFinite(scorer.Compute(problem));
   // The key is beyond the longest distance, but the window masks it.
   problem.positions.first_key = longest + 1;
   problem.window = longest + 1;
-  expect.Finite(scorer.Compute(problem));
+  expect.AllFinite(scorer.Compute(problem));
 }
 
-void ReadsTheHistoryItDeclares(const CheckedScore& score,
+void ReadsTheHistoryItDeclares(const ScoreToCheck& score,
                                Expectations& expect) {
   if (!score.info.uses_history) return expect.Skip("it declares none");
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
@@ -385,7 +386,7 @@ void ReadsTheHistoryItDeclares(const CheckedScore& score,
               "kUsesHistory is true, but earlier weights change nothing");
 }
 
-void ParametersAreAllThereIsToSave(const CheckedScore& score,
+void ParametersAreAllThereIsToSave(const ScoreToCheck& score,
                                    Expectations& expect) {
   const ScoringProblem problem = ScoringProblem::Random(2, 2, 4, score.widths);
   ScorerUnderTest<double> saved(score.registry, score.options, score.widths,
@@ -402,7 +403,7 @@ void ParametersAreAllThereIsToSave(const CheckedScore& score,
                     "loaded");
 }
 
-void FloatAgreesWithDouble(const CheckedScore& score, Expectations& expect) {
+void FloatAgreesWithDouble(const ScoreToCheck& score, Expectations& expect) {
   const ScoringProblem problem = ScoringProblem::Random(2, 3, 5, score.widths);
   ScorerUnderTest<float> in_float(score.registry, score.options, score.widths);
   ScorerUnderTest<double> in_double(score.registry, score.options,
@@ -413,7 +414,7 @@ void FloatAgreesWithDouble(const CheckedScore& score, Expectations& expect) {
   expect.SameParameterGradients(got, expected, 2e-5);
 }
 
-void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
+void InnerFormAgreesWithScoreAndSoftmax(const ScoreToCheck& score,
                                         Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   auto problems = MaskedProblems(score.widths);
@@ -439,7 +440,7 @@ void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
 
 }  // namespace
 
-std::optional<ScoreWidths> CheckedWidths(
+std::optional<ScoreWidths> TestWidths(
     const ScorerInfo& info, const google::protobuf::Message& options) {
   for (const int64_t query : {3, 4}) {
     const ScoreWidths widths = {
@@ -451,7 +452,7 @@ std::optional<ScoreWidths> CheckedWidths(
   return std::nullopt;
 }
 
-Attention ConfigWith(const CheckedScore& score, const char* fields) {
+Attention ConfigWith(const ScoreToCheck& score, const char* fields) {
   Attention config = ConfigFor(score.options);
   REGARD_CHECK(google::protobuf::TextFormat::MergeFromString(fields, &config));
   ConfigProblems problems;

@@ -16,7 +16,7 @@ namespace regard {
 
 class Attention;
 
-struct CheckedScore {
+struct ScoreToCheck {
   const AttentionRegistry& registry;
   const ScorerInfo& info;  // registered in `registry`
   const google::protobuf::Message& options;
@@ -25,16 +25,16 @@ struct CheckedScore {
 
 // Widths with two heads, and with different widths of query and key if the
 // options allow it. `nullopt` if the options are invalid.
-std::optional<ScoreWidths> CheckedWidths(
-    const ScorerInfo& info, const google::protobuf::Message& options);
+std::optional<ScoreWidths> TestWidths(const ScorerInfo& info,
+                                      const google::protobuf::Message& options);
 
 // The config of the score plus `fields`, which are a text proto of
 // regard.Attention.
-Attention ConfigWith(const CheckedScore& score, const char* fields);
+Attention ConfigWith(const ScoreToCheck& score, const char* fields);
 
 struct ScoreCheck {
   const char* name;  // "PaddingChangesNothing"
-  void (*run)(const CheckedScore& score, Expectations& expect);
+  void (*run)(const ScoreToCheck& score, Expectations& expect);
 };
 
 // All checks, including the four lists below.

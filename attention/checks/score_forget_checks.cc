@@ -38,7 +38,7 @@ constexpr const char* kConfigs[] = {
     "forget {} map_after { soft_cap { cap: 0.3 } }"};
 
 // Causal self-attention of two examples.
-ScoringProblem SelfProblem(const CheckedScore& score, int64_t time) {
+ScoringProblem SelfProblem(const ScoreToCheck& score, int64_t time) {
   ScoringProblem problem = ScoringProblem::Random(2, time, time, score.widths);
   problem.causal = true;
   if (score.info.uses_history) problem.previous = problem.cumulative = {};
@@ -53,7 +53,7 @@ void SetParameter(const std::string& name, double value,
 
 // With weight 0 and bias 1000, the gates are sigmoid(1000). exp(-1000) is 0 in
 // double, so log sigmoid(1000) is exactly 0.
-void GatesOfOneArePlainAttention(const CheckedScore& score,
+void GatesOfOneArePlainAttention(const ScoreToCheck& score,
                                  Expectations& expect) {
   for (const int64_t time : {1, 5}) {
     const ScoringProblem problem = SelfProblem(score, time);
@@ -75,7 +75,7 @@ void GatesOfOneArePlainAttention(const CheckedScore& score,
 
 // The weights must be the softmax of the scores plus a bias. The bias of a pair
 // is the sum of log f over the gates f between key and query.
-void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
+void ScoresAreLoweredByTheGatesBetween(const ScoreToCheck& score,
                                        Expectations& expect) {
   constexpr int64_t kTime = 5;
   const ScoringProblem problem = SelfProblem(score, kTime);
@@ -125,7 +125,7 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
   expect.Near(scorer.Compute(problem).weights, expected, kRounding, "weights");
 }
 
-void AllPathsForget(const CheckedScore& score, Expectations& expect) {
+void AllPathsForget(const ScoreToCheck& score, Expectations& expect) {
   constexpr int64_t kLong = 300;  // several blocks of queries and of keys
   std::vector<const char*> configs(std::begin(kConfigs), std::end(kConfigs));
   // A selection compares queries with prepared keys, which must have the same
@@ -140,7 +140,7 @@ void AllPathsForget(const CheckedScore& score, Expectations& expect) {
   for (const char* config : configs) {
     ScorerUnderTest<double> scorer(score.registry, ConfigWith(score, config),
                                    score.widths);
-    if (scorer.attender().LongestDistance() < kLong) continue;
+    if (scorer.attender().MaxDistance() < kLong) continue;
     for (const int64_t time : {int64_t{6}, kLong}) {
       ScoringProblem problem = SelfProblem(score, time);
       problem.key_lengths = {static_cast<int32_t>(time), 4};
@@ -150,12 +150,12 @@ void AllPathsForget(const CheckedScore& score, Expectations& expect) {
       got.weights = expected.weights;
       expect.SameResult(got, expected, 1e-10, config);
       expect.SameParameterGradients(got, expected, 1e-10);
-      expect.Finite(got);
+      expect.AllFinite(got);
     }
   }
 }
 
-void ForgettingHasTheGradientsOfDifferences(const CheckedScore& score,
+void ForgettingHasTheGradientsOfDifferences(const ScoreToCheck& score,
                                             Expectations& expect) {
   const ScoringProblem problem = SelfProblem(score, 3);
   std::vector<GradientCase> cases;
@@ -205,7 +205,7 @@ void ForgettingHasTheGradientsOfDifferences(const CheckedScore& score,
 
 // Computing the contexts position by position must be bit-identical to
 // computing all contexts at once.
-void StepsForgetAsAllAtOnce(const CheckedScore& score, Expectations& expect) {
+void StepsForgetAsAllAtOnce(const ScoreToCheck& score, Expectations& expect) {
   if (score.info.uses_history) return expect.Skip("it sees one step at a time");
   for (const char* config : kConfigs) {
     ScorerUnderTest<float> scorer(score.registry, ConfigWith(score, config),
@@ -220,7 +220,7 @@ void StepsForgetAsAllAtOnce(const CheckedScore& score, Expectations& expect) {
   }
 }
 
-void BlocksForgetAsAllAtOnce(const CheckedScore& score, Expectations& expect) {
+void BlocksForgetAsAllAtOnce(const ScoreToCheck& score, Expectations& expect) {
   for (const char* fields : kConfigs) {
     Attention config = ConfigWith(score, fields);
     const ScoringProblem problem = SelfProblem(score, 7);

@@ -34,7 +34,7 @@ constexpr ScoreWidths kWidths = {.heads = 2, .query = 4, .key = 4};
 template <typename T>
 class MapUnderTest {
  public:
-  explicit MapUnderTest(const CheckedScoreMap& checked)
+  explicit MapUnderTest(const ScoreMapToCheck& checked)
       : map_(checked.registry.template Create<T>(
             ConfigWithChoice<ScoreMapConfig>(checked.options), store_.Root(),
             kWidths)) {
@@ -67,7 +67,7 @@ class MapUnderTest {
 
 TestArray Scores() { return RandomArray({3, 2, 4, 5}, "scores"); }
 
-void IsReachableByAConfig(const CheckedScoreMap& checked,
+void IsReachableByAConfig(const ScoreMapToCheck& checked,
                           Expectations& expect) {
   const auto config = ConfigWithChoice<ScoreMapConfig>(checked.options);
   expect.True(checked.registry.Find(config) == &checked.info,
@@ -77,7 +77,7 @@ void IsReachableByAConfig(const CheckedScoreMap& checked,
   expect.True(!checked.info.description.empty(), "it has no description");
 }
 
-void GradientsAgreeWithDifferences(const CheckedScoreMap& checked,
+void GradientsAgreeWithDifferences(const ScoreMapToCheck& checked,
                                    Expectations& expect) {
   MapUnderTest<double> in_double(checked);
   MapUnderTest<float> in_float(checked);
@@ -106,7 +106,7 @@ void GradientsAgreeWithDifferences(const CheckedScoreMap& checked,
 
 // The result for a part of the examples and queries must equal this part of the
 // whole result. The part also has fewer keys, unless the map mixes keys.
-void MapsOfAPartAreThatPart(const CheckedScoreMap& checked,
+void MapsOfAPartAreThatPart(const ScoreMapToCheck& checked,
                             Expectations& expect) {
   MapUnderTest<double> tested(checked);
   const TestArray all = Scores();
@@ -121,7 +121,7 @@ void MapsOfAPartAreThatPart(const CheckedScoreMap& checked,
               part(tested.Map(all)), kRounding, "a part");
 }
 
-void MixesHeadsOnlyIfItSaysSo(const CheckedScoreMap& checked,
+void MixesHeadsOnlyIfItSaysSo(const ScoreMapToCheck& checked,
                               Expectations& expect) {
   if (checked.info.mixes_heads) return expect.Skip("it mixes heads");
   MapUnderTest<double> tested(checked);
@@ -135,7 +135,7 @@ void MixesHeadsOnlyIfItSaysSo(const CheckedScoreMap& checked,
               "scores of head 1 change head 0, but kMixesHeads is false");
 }
 
-void KeepsWhatIsHidden(const CheckedScoreMap& checked, Expectations& expect) {
+void KeepsWhatIsHidden(const ScoreMapToCheck& checked, Expectations& expect) {
   MapUnderTest<float> tested(checked);
   for (const double hidden : {-std::numeric_limits<double>::infinity(), 0.0}) {
     if (hidden == 0 && checked.info.only_scores) continue;
@@ -156,7 +156,7 @@ void KeepsWhatIsHidden(const CheckedScoreMap& checked, Expectations& expect) {
 
 // Elements of masked keys must not affect other elements. Three examples have
 // 5, 3 and no keys, and query i sees keys up to i + 1.
-void WhatTheMaskHidesChangesNothing(const CheckedScoreMap& checked,
+void WhatTheMaskHidesChangesNothing(const ScoreMapToCheck& checked,
                                     Expectations& expect) {
   MapUnderTest<double> tested(checked);
   const std::vector<int32_t> lengths = {5, 3, 0};
@@ -181,7 +181,7 @@ void WhatTheMaskHidesChangesNothing(const CheckedScoreMap& checked,
   }
 }
 
-void IsPlainAttentionWhereItSaysSo(const CheckedScoreMap& checked,
+void IsPlainAttentionWhereItSaysSo(const ScoreMapToCheck& checked,
                                    Expectations& expect) {
   if (!checked.is_plain) return expect.Skip("it is not with these options");
   expect.Near(MapUnderTest<double>(checked).Map(Scores()), Scores(), kRounding,

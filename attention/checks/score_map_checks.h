@@ -10,7 +10,7 @@
 
 namespace regard {
 
-struct CheckedScoreMap {
+struct ScoreMapToCheck {
   const ScoreMapRegistry& registry;
   const ScoreMapInfo& info;  // registered in `registry`
   const google::protobuf::Message& options;
@@ -20,7 +20,7 @@ struct CheckedScoreMap {
 
 struct ScoreMapCheck {
   const char* name;  // "KeepsWhatIsHidden"
-  void (*run)(const CheckedScoreMap& map, Expectations& expect);
+  void (*run)(const ScoreMapToCheck& map, Expectations& expect);
 };
 
 // All checks. They use maps with two heads.

@@ -32,7 +32,7 @@ constexpr const char* kPositions[] = {
     "position_encoding { alibi {} } window: 3",
     "position_encoding { rotary { width: 2 } } window: 2"};
 
-void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
+void ContextsHaveTheGradientsOfDifferences(const ScoreToCheck& score,
                                            Expectations& expect) {
   const ScoringProblem problem = ScoringProblem::Random(2, 2, 3, score.widths);
   std::vector<GradientCase> cases;
@@ -90,15 +90,15 @@ void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
 
 // Preparing keys in parts must give the same result as preparing all keys at
 // once. A score without a slot must also prepare each key independently.
-void PrepareGoesOnFromItsState(const CheckedScore& score,
+void PrepareGoesOnFromItsState(const ScoreToCheck& score,
                                Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem problem = ScoringProblem::Random(2, 1, 5, score.widths);
   problem.positions.first_key = 2;
-  const TestArray whole = scorer.Prepared(problem, {});
+  const TestArray whole = scorer.PreparedKeys(problem, {});
   for (const std::vector<int64_t>& parts :
        {std::vector<int64_t>{5}, {1, 1, 1, 1, 1}, {2, 3}, {1, 3, 1}}) {
-    expect.Near(scorer.Prepared(problem, parts), whole, 1e-12,
+    expect.Near(scorer.PreparedKeys(problem, parts), whole, 1e-12,
                 absl::StrCat("in ", parts.size(), " parts"));
   }
   if (scorer.num_slots() > 0) return;
@@ -106,13 +106,13 @@ void PrepareGoesOnFromItsState(const CheckedScore& score,
     const int64_t one[] = {i};
     ScoringProblem alone = problem.TakeKeys(one);
     alone.positions.first_key = 2 + i;
-    expect.Near(scorer.Prepared(alone, {}), Take(whole, 2, one), 1e-12,
+    expect.Near(scorer.PreparedKeys(alone, {}), Take(whole, 2, one), 1e-12,
                 absl::StrCat("key ", i));
   }
 }
 
 // Single steps must be bit-identical to a call with all queries.
-void StepByStepHasTheBitsOfAllAtOnce(const CheckedScore& score,
+void StepByStepHasTheBitsOfAllAtOnce(const ScoreToCheck& score,
                                      Expectations& expect) {
   if (score.info.uses_history) return expect.Skip("it sees one step at a time");
   for (const char* positions : kPositions) {
@@ -129,7 +129,7 @@ void StepByStepHasTheBitsOfAllAtOnce(const CheckedScore& score,
   }
 }
 
-void OtherExamplesChangeNoBit(const CheckedScore& score, Expectations& expect) {
+void OtherExamplesChangeNoBit(const ScoreToCheck& score, Expectations& expect) {
   for (const char* positions : kPositions) {
     ScorerUnderTest<float> scorer(score.registry, ConfigWith(score, positions),
                                   score.widths);

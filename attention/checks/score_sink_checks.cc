@@ -31,7 +31,7 @@ std::vector<ScoringProblem> Problems(const ScoreWidths& widths) {
   return problems;
 }
 
-void ASinkIsTheScoreOfOneMoreKey(const CheckedScore& score,
+void ASinkIsTheScoreOfOneMoreKey(const ScoreToCheck& score,
                                  Expectations& expect) {
   constexpr double kLogit = 0.7;
   ScorerUnderTest<double> scorer(
@@ -50,7 +50,7 @@ void ASinkIsTheScoreOfOneMoreKey(const CheckedScore& score,
   expect.Near(scorer.Compute(problem).weights, expected, kRounding, "weights");
 }
 
-void AFarSinkIsPlainAttention(const CheckedScore& score, Expectations& expect) {
+void AFarSinkIsPlainAttention(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> plain(score.registry, score.options, score.widths);
   ScorerUnderTest<double> scorer(score.registry,
                                  ConfigWith(score, "sink { logit: -10000 }"),
@@ -63,12 +63,12 @@ void AFarSinkIsPlainAttention(const CheckedScore& score, Expectations& expect) {
           fused ? scorer.ComputeFused(problem) : scorer.Compute(problem);
       expect.SameResult(got, expected, kRounding, "with a far sink");
       expect.SameParameterGradients(got, expected, kRounding);
-      expect.Zero(got.d_parameters.at("sink.logit"), "gradient of the sink");
+      expect.AllZero(got.d_parameters.at("sink.logit"), "gradient of the sink");
     }
   }
 }
 
-void AllPathsHaveTheSink(const CheckedScore& score, Expectations& expect) {
+void AllPathsHaveTheSink(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, ConfigWith(score, "sink {}"),
                                  score.widths);
   for (const ScoringProblem& problem : Problems(score.widths)) {
@@ -82,7 +82,7 @@ void AllPathsHaveTheSink(const CheckedScore& score, Expectations& expect) {
     expect.True(std::all_of(d_sink.begin(), d_sink.end(),
                             [](double d) { return d != 0; }),
                 "a sink has no gradient");
-    expect.Finite(got);
+    expect.AllFinite(got);
   }
 }
 

@@ -248,7 +248,7 @@ ScoringResult ScorerUnderTest<T>::Compute(const ScoringProblem& problem,
   inputs.context_only = !wanted.want_weights;
   const PrepareInputs<T> keys = KeyInputs(problem);
   inputs.score.keys = attention_->Prepare(*forward_, keys);
-  const Attended<T> attended = attention_->Attend(*forward_, inputs);
+  const AttentionResult<T> attended = attention_->Attend(*forward_, inputs);
   Project(attended.context, "projection of the context");
   if (wanted.project_weights) {
     Project(attended.weights, "projection of the weights");
@@ -273,7 +273,7 @@ ScoringResult ScorerUnderTest<T>::Compute(const ScoringProblem& problem,
 }
 
 template <typename T>
-std::string ScorerUnderTest<T>::FaultOf(const ScoringProblem& problem) {
+std::string ScorerUnderTest<T>::FindFault(const ScoringProblem& problem) {
   FaultFinder<T> finder(tape_);
   Compute(problem);
   return finder.fault();
@@ -310,13 +310,13 @@ TestArray ScorerUnderTest<T>::ScoresOfPart(const ScoringProblem& problem,
 }
 
 template <typename T>
-TestArray ScorerUnderTest<T>::Prepared(const ScoringProblem& problem,
-                                       absl::Span<const int64_t> parts) {
+TestArray ScorerUnderTest<T>::PreparedKeys(const ScoringProblem& problem,
+                                           absl::Span<const int64_t> parts) {
   Forward<T>& forward = BeginScorerStep();
   if (parts.empty()) {
     return CopyOf(scorer_->Prepare(forward, KeyInputs(problem)));
   }
-  TapeState<T> state(scorer_slots_);
+  TapeLayerState<T> state(scorer_slots_);
   std::vector<Var<T>> prepared;
   int64_t begin = 0;
   for (const int64_t count : parts) {
@@ -335,7 +335,7 @@ ScoringResult ScorerUnderTest<T>::ComputeStepwise(const ScoringProblem& problem,
                                                   bool want_weights) {
   forward_->BeginStep();
   const int64_t steps = problem.queries.shape[2];
-  TapeState<T> state(slots_);
+  TapeLayerState<T> state(slots_);
   std::vector<Var<T>> prepared;
   std::vector<Var<T>> contexts;
   for (int64_t i = 0; i < steps; ++i) {
@@ -354,7 +354,7 @@ ScoringResult ScorerUnderTest<T>::ComputeStepwise(const ScoringProblem& problem,
     inputs.score.mask.causal = true;
     inputs.context_only = !want_weights;
     inputs.values = Input(step.values);
-    const Attended<T> attended = attention_->Attend(*forward_, inputs);
+    const AttentionResult<T> attended = attention_->Attend(*forward_, inputs);
     contexts.push_back(attended.context);
   }
   ScoringResult result;

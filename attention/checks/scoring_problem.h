@@ -130,7 +130,7 @@ class ScorerUnderTest {
     return Compute(problem, {.want_weights = true, .project_weights = false});
   }
   // The fault that a FaultFinder finds in Compute(). Empty if there is none.
-  std::string FaultOf(const ScoringProblem& problem);
+  std::string FindFault(const ScoringProblem& problem);
   bool HasInnerForm(const ScoringProblem& problem);
 
   TestArray Scores(const ScoringProblem& problem);
@@ -142,8 +142,8 @@ class ScorerUnderTest {
   // The prepared keys of the problem. If `parts` is empty, one call prepares
   // all keys, without a state. Otherwise, call i prepares parts[i] keys, and
   // all calls share a state.
-  TestArray Prepared(const ScoringProblem& problem,
-                     absl::Span<const int64_t> parts);
+  TestArray PreparedKeys(const ScoringProblem& problem,
+                         absl::Span<const int64_t> parts);
   // Number of slots that the score declares.
   int num_slots() const { return scorer_slots_.size(); }
   // Prepares keys one by one. Query i is at position i and sees the keys 0 ..

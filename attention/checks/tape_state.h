@@ -14,9 +14,9 @@
 namespace regard {
 
 template <typename T>
-class TapeState : public LayerState<T> {
+class TapeLayerState : public LayerState<T> {
  public:
-  explicit TapeState(const StateSlots& slots)
+  explicit TapeLayerState(const StateSlots& slots)
       : values_(static_cast<size_t>(slots.size())) {}
 
   Var<T> Append(int slot, Var<T> part) override {
@@ -24,12 +24,12 @@ class TapeState : public LayerState<T> {
     whole = whole.has_value() ? Concat<T>({whole, part}, -2) : part;
     return whole;
   }
-  Var<T> Row(int slot) const override {
+  Var<T> RowValue(int slot) const override {
     return values_[static_cast<size_t>(slot)];
   }
-  void SetRow(int slot, Var<T> value) override { At(slot) = value; }
-  Var<T> Source(int slot) const override { return Row(slot); }
-  void SetSource(int slot, Var<T> value) override { At(slot) = value; }
+  void SetRowValue(int slot, Var<T> value) override { At(slot) = value; }
+  Var<T> SourceValue(int slot) const override { return RowValue(slot); }
+  void SetSourceValue(int slot, Var<T> value) override { At(slot) = value; }
 
   // Replaces row i by the current row rows[i], for all i.
   void Gather(absl::Span<const int64_t> rows) {

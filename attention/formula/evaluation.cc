@@ -269,7 +269,7 @@ FormulaScorer<T>::FormulaScorer(FormulaGraph formula, ParameterScope<T> scope,
   }
   for (const FormulaNode& node : formula_.nodes) {
     names_.push_back(absl::StrCat("formula[", node.range.begin + 1, "] ",
-                                  formula_.Written(node)));
+                                  formula_.SourceText(node)));
   }
 }
 

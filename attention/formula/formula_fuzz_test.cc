@@ -49,13 +49,13 @@ constexpr const char* kTokens[] = {
 // Random numbers from the high bits of Knuth's MMIX generator.
 class Numbers {
  public:
-  uint32_t Below(uint32_t limit) {
+  uint32_t UniformInt(uint32_t limit) {
     state_ = state_ * 6364136223846793005 + 1442695040888963407;
     return static_cast<uint32_t>(state_ >> 33) % limit;
   }
   template <typename T, size_t kSize>
   T OneOf(T const (&all)[kSize]) {
-    return all[Below(kSize)];
+    return all[UniformInt(kSize)];
   }
 
  private:
@@ -64,19 +64,20 @@ class Numbers {
 
 std::string RandomTokens(Numbers* numbers) {
   std::string text;
-  for (uint32_t n = numbers->Below(20) + 1; n > 0; --n) {
+  for (uint32_t n = numbers->UniformInt(20) + 1; n > 0; --n) {
     absl::StrAppend(&text, numbers->OneOf(kTokens),
-                    numbers->Below(2) == 0 ? " " : "");
+                    numbers->UniformInt(2) == 0 ? " " : "");
   }
   return text;
 }
 
 std::string Damaged(Numbers* numbers) {
   std::string text = numbers->OneOf(kFormulas);
-  for (uint32_t n = numbers->Below(3) + 1; n > 0; --n) {
-    const size_t at = numbers->Below(static_cast<uint32_t>(text.size()) + 1);
-    if (numbers->Below(2) == 0) text.erase(at, numbers->Below(4));
-    if (numbers->Below(2) == 0) {
+  for (uint32_t n = numbers->UniformInt(3) + 1; n > 0; --n) {
+    const size_t at =
+        numbers->UniformInt(static_cast<uint32_t>(text.size()) + 1);
+    if (numbers->UniformInt(2) == 0) text.erase(at, numbers->UniformInt(4));
+    if (numbers->UniformInt(2) == 0) {
       text.insert(std::min(at, text.size()), numbers->OneOf(kTokens));
     }
   }
@@ -87,7 +88,7 @@ std::string Damaged(Numbers* numbers) {
 std::string RandomIndex(Numbers* numbers, int depth) {
   const auto index = [&] { return RandomIndex(numbers, depth - 1); };
   if (depth == 0) return numbers->OneOf({"i", "j", "i", "j", "2", "70000"});
-  switch (numbers->Below(6)) {
+  switch (numbers->UniformInt(6)) {
     case 0:
       return absl::StrCat("abs(", index(), ")");
     case 1:
@@ -106,8 +107,9 @@ std::string RandomTree(Numbers* numbers, int depth, bool is_vector) {
   if (depth == 0 && is_vector) {
     return numbers->OneOf({"q", "k", "q", "k", "c", "x_i", "x_j"});
   }
-  if (depth == 0 && numbers->Below(4) == 0) {
-    return absl::StrCat("t[", RandomIndex(numbers, numbers->Below(3)), "]");
+  if (depth == 0 && numbers->UniformInt(4) == 0) {
+    return absl::StrCat("t[", RandomIndex(numbers, numbers->UniformInt(3)),
+                        "]");
   }
   if (depth == 0) {
     return numbers->OneOf({"i", "j", "2", "0.5", "s", "d", "head", "heads"});
@@ -117,10 +119,11 @@ std::string RandomTree(Numbers* numbers, int depth, bool is_vector) {
                                     "sqrt", "log",     "-"};
   constexpr const char* kBinary[] = {" + ", " - ", " * ", " / "};
   const auto any = [&] {
-    return RandomTree(numbers, depth - 1, is_vector && numbers->Below(3) > 0);
+    return RandomTree(numbers, depth - 1,
+                      is_vector && numbers->UniformInt(3) > 0);
   };
   const auto same = [&] { return is_vector ? vector() : scalar(); };
-  switch (numbers->Below(is_vector ? 5 : 8)) {
+  switch (numbers->UniformInt(is_vector ? 5 : 8)) {
     case 0:
       return absl::StrCat(numbers->OneOf(kUnary), "(", same(), ")");
     case 1:
@@ -203,11 +206,11 @@ TEST(FormulaFuzzTest, NothingCrashesAndEveryProblemHasItsPlace) {
   Numbers numbers;
   int read = 0;
   for (int trial = 0; trial < trials; ++trial) {
-    const uint32_t kind = numbers.Below(3);
+    const uint32_t kind = numbers.UniformInt(3);
     const std::string text =
         kind == 0   ? RandomTokens(&numbers)
         : kind == 1 ? Damaged(&numbers)
-                    : RandomTree(&numbers, numbers.Below(4) + 1, false);
+                    : RandomTree(&numbers, numbers.UniformInt(4) + 1, false);
     FormulaGraph graph;
     std::vector<FormulaVariable> declared;
     if (text.find("t[") != std::string::npos) {

@@ -84,7 +84,7 @@ bool FormulaGraph::UsesPositions() const {
   });
 }
 
-std::string FormulaGraph::Written(const FormulaNode& node) const {
+std::string FormulaGraph::SourceText(const FormulaNode& node) const {
   return Printable(
       absl::string_view(text).substr(node.range.begin, node.range.length));
 }

@@ -156,7 +156,7 @@ struct FormulaGraph {
   // Whether the formula contains i or j.
   bool UsesPositions() const;
   // Returns the text that a node was parsed from, cut to 40 characters.
-  std::string Written(const FormulaNode& node) const;
+  std::string SourceText(const FormulaNode& node) const;
   // Returns the computation of a node as text, such as "(W q) . k * 0.5".
   std::string Text(int node) const;
 };

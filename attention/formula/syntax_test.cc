@@ -122,9 +122,9 @@ TEST(SyntaxTest, PlacesAreThoseOfTheText) {
   FormulaGraph tree;
   ASSERT_FALSE(ParseFormula("  (W q) . k - 1", &tree).has_value());
   const FormulaNode& root = tree.nodes.back();
-  EXPECT_EQ(tree.Written(root), "(W q) . k - 1");
+  EXPECT_EQ(tree.SourceText(root), "(W q) . k - 1");
   EXPECT_EQ(root.range.begin, 2u);
-  EXPECT_EQ(tree.Written(tree.nodes[root.operands[0]]), "(W q) . k");
+  EXPECT_EQ(tree.SourceText(tree.nodes[root.operands[0]]), "(W q) . k");
 }
 
 TEST(SyntaxTest, PositionsAreUsedByName) {

@@ -72,7 +72,7 @@ class Inference {
   };
 
   std::string Quoted(int node) const {
-    return absl::StrCat("'", formula_.Written(nodes_[node]), "'");
+    return absl::StrCat("'", formula_.SourceText(nodes_[node]), "'");
   }
   std::string At(int node) const {
     return absl::StrCat(Quoted(node), ", character ",

@@ -21,7 +21,7 @@ constexpr absl::string_view kLayer = "/layers[";
 template <typename T>
 AttentionMap<T> Describe(absl::string_view site, absl::string_view value) {
   AttentionMap<T> map;
-  map.site = JoinSteps(site);
+  map.site = AllStepsPattern(site);
   const std::string end = absl::StrCat("/attention/", value);
   absl::ConsumeSuffix(&site, end);
   const size_t at = site.find(kLayer);
@@ -62,7 +62,7 @@ void Place(const std::vector<T>& numbers, const Shape& shape, int64_t first,
 
 }  // namespace
 
-std::string JoinLayers(absl::string_view site) {
+std::string AllLayersPattern(absl::string_view site) {
   const size_t at = site.find(kLayer);
   if (at == absl::string_view::npos) return std::string(site);
   const size_t number = at + kLayer.size();

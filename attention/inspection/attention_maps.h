@@ -2,7 +2,7 @@
 // read.
 //
 //   const std::vector<AttentionMap<float>> maps =
-//       MapsOf(forward, {kDecoderMaps},
+//       RecordAttentionMaps(forward, {kDecoderMaps},
 //              [&] { decoder.Run(forward, memory, ids); });
 #ifndef ATTENTION_INSPECTION_ATTENTION_MAPS_H_
 #define ATTENTION_INSPECTION_ATTENTION_MAPS_H_
@@ -27,12 +27,12 @@ inline constexpr char kDecoderMaps[] = "*decoder*attention/weights";
 
 // Returns a pattern that matches a hook point in all layers of its stack, such
 // as "decoder/layers[*]/self/attention/weights".
-std::string JoinLayers(absl::string_view site);
+std::string AllLayersPattern(absl::string_view site);
 
 // The attention weights before dropout, or the attention scores, of one layer.
 template <typename T>
 struct AttentionMap {
-  std::string site;  // hook point; see JoinSteps()
+  std::string site;  // hook point; see AllStepsPattern()
   // Name in output files, with a stable format: "decoder.0.self" and
   // "decoder.0.cross" for layers[0], "attention" for a recurrent decoder, or
   // the scope of the attention layer.
@@ -62,8 +62,8 @@ std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder,
 // Runs pass(), which computes on `forward`, and returns the maps at the hook
 // points that match `patterns`.
 template <typename T, typename F>
-std::vector<AttentionMap<T>> MapsOf(Forward<T>& forward,
-                                    std::vector<std::string> patterns, F pass) {
+std::vector<AttentionMap<T>> RecordAttentionMaps(
+    Forward<T>& forward, std::vector<std::string> patterns, F pass) {
   SiteRecorder<T> recorder(std::move(patterns));
   const ScopedHook<T> watch(forward, &recorder);
   pass();

@@ -27,7 +27,7 @@ TEST(AttentionMapsTest, AreNamedByLayerAndKindAndJoinSteps) {
     forward.Site("weights", tape.Full(shape, value));
     forward.Site("context", tape.Full(shape, value));
   };
-  const auto maps = MapsOf(forward, {"*"}, [&] {
+  const auto maps = RecordAttentionMaps(forward, {"*"}, [&] {
     {
       const NameScope<float> encoder(tape, "encoder");
       const NameScope<float> layer(tape, "layers", 1);
@@ -49,9 +49,9 @@ TEST(AttentionMapsTest, AreNamedByLayerAndKindAndJoinSteps) {
   EXPECT_EQ(maps[3].name, "reader");
   EXPECT_EQ(maps[0].name, "encoder.1.self");
   EXPECT_EQ(maps[0].site, "encoder/layers[1]/self/attention/weights");
-  EXPECT_EQ(JoinLayers(maps[0].site),
+  EXPECT_EQ(AllLayersPattern(maps[0].site),
             "encoder/layers[*]/self/attention/weights");
-  EXPECT_EQ(JoinLayers(maps[1].site), maps[1].site);
+  EXPECT_EQ(AllLayersPattern(maps[1].site), maps[1].site);
   EXPECT_EQ(maps[0].stack, "encoder");
   EXPECT_EQ(maps[0].layer, 1);
   EXPECT_FALSE(maps[0].over_memory);

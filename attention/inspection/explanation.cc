@@ -137,7 +137,8 @@ std::string AttentionsOf(const SiteRecorder<T>& pass) {
   for (const Seen<T>& seen : pass.seen()) {
     absl::string_view site = seen.site;
     if (!absl::ConsumeSuffix(&site, "/scores")) continue;
-    std::string joined = JoinLayers(JoinSteps(absl::StrCat(site, "/weights")));
+    std::string joined =
+        AllLayersPattern(AllStepsPattern(absl::StrCat(site, "/weights")));
     if (std::ranges::count(sites, joined) == 0) sites.push_back(joined);
   }
   return sites.empty() ? "this model has no scores of attention"
@@ -399,7 +400,7 @@ absl::StatusOr<ScoreExplanation> Explain(Forward<T>& forward,
                                   .key = target.key,
                                   .weight = at_target(target.weights)};
   AddLayerBiases(pass, target, &explanation);
-  OneSource<T> one_source(FindResidualSources<T>(
+  SingleSourceHook<T> one_source(FindResidualSources<T>(
       forward, traced, pass.seen().first(target.before)));
   ScoreReader<T> reader(target);
   const Reading full = reader.Read(forward, traced);

@@ -80,7 +80,7 @@ template <typename T>
 void AddImportance(const typename SiteRecorder<T>::Seen& seen,
                    std::vector<HeadImportance>* all) {
   if (seen.gradient.empty()) return;
-  const std::string site = JoinSteps(seen.site);
+  const std::string site = AllStepsPattern(seen.site);
   auto found = std::find_if(all->begin(), all->end(),
                             [&](const auto& of) { return of.site == site; });
   const auto heads = static_cast<size_t>(seen.shape[1]);
@@ -154,9 +154,9 @@ absl::string_view LayerOf(absl::string_view site) {
 }
 
 template <typename T>
-LensLayer LookThrough(const LogitLens<T>& lens, Forward<T>& forward,
-                      const typename SiteRecorder<T>::Seen& seen,
-                      size_t most_choices) {
+LogitLensLayer LookThrough(const LogitLens<T>& lens, Forward<T>& forward,
+                           const typename SiteRecorder<T>::Seen& seen,
+                           size_t most_choices) {
   Hook<T>* const hook = forward.hook();
   forward.set_hook(nullptr);
   forward.BeginStep();
@@ -164,7 +164,7 @@ LensLayer LookThrough(const LogitLens<T>& lens, Forward<T>& forward,
       forward, forward.tape().Constant(seen.shape, seen.value));
   forward.set_hook(hook);
   REGARD_CHECK_EQ(rows.rows(), static_cast<int64_t>(lens.rows.size()));
-  LensLayer layer = {seen.site, {}};
+  LogitLensLayer layer = {seen.site, {}};
   for (int64_t row = 0; row < rows.rows(); ++row) {
     const T* const first = rows.data() + row * rows.cols();
     const std::vector<float> numbers(first, first + rows.cols());
@@ -176,7 +176,7 @@ LensLayer LookThrough(const LogitLens<T>& lens, Forward<T>& forward,
 }  // namespace
 
 template <typename T>
-double Inspection<T>::Chosen() const {
+double Inspection<T>::ChosenOutputValue() const {
   return chosen >= 0 ? outputs.at(static_cast<size_t>(chosen))
                      : std::accumulate(outputs.begin(), outputs.end(), 0.0);
 }

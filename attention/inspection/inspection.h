@@ -20,7 +20,7 @@ namespace regard {
 // much the output changes if the head's context is scaled. Michel et al., "Are
 // sixteen heads really better than one?", 2019, equation 4, for one example.
 struct HeadImportance {
-  std::string site;  // hook point of the context; see JoinSteps()
+  std::string site;  // hook point of the context; see AllStepsPattern()
   std::vector<double> heads;
 };
 
@@ -42,7 +42,7 @@ struct Rollout {
   std::vector<double> shares;  // [rows, columns]
 };
 
-struct LensLayer {
+struct LogitLensLayer {
   std::string site;  // the residual
   // For each row of the lens, the most probable predictions in descending
   // order.
@@ -65,10 +65,10 @@ struct Inspection {
   std::vector<InputGradients> inputs = {};
   std::vector<Rollout> rollouts = {};
   std::vector<std::string> lens_rows = {};
-  std::vector<LensLayer> lens = {};
+  std::vector<LogitLensLayer> lens = {};
 
   // Returns the value of the chosen output.
-  double Chosen() const;
+  double ChosenOutputValue() const;
   // AlignmentMap() returns the map that aligns outputs with inputs, or null if
   // there is none. Alignment() returns its weights [queries, keys], of one head
   // or averaged over heads, or an empty vector.

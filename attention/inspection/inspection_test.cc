@@ -75,7 +75,7 @@ Traced<double> Toy(std::vector<double> inputs,
     const Var<double> residual = forward.Site(
         "residual",
         Permute(context, {0, 2, 1, 3}).Reshape({1, kPositions, kHeads}));
-    return PickEach(LogSoftmax(residual), kTargets);
+    return PickPerRow(LogSoftmax(residual), kTargets);
   };
   traced.lens = {.sites = "decoder/layers[*]/feed_forward/residual",
                  .rows = labels.sequences[0].writes,
@@ -143,7 +143,7 @@ TEST_F(InspectTest, ARowHasTheGradientOfWhatItsPositionWrites) {
   for (int t = 0; t < kPositions; ++t) {
     EXPECT_NEAR(seen.outputs[t], LogProbability(t, kTargets[t]), 1e-12);
   }
-  EXPECT_NEAR(seen.Chosen(),
+  EXPECT_NEAR(seen.ChosenOutputValue(),
               seen.outputs[0] + seen.outputs[1] + seen.outputs[2], 1e-12);
 }
 
@@ -151,7 +151,7 @@ TEST_F(InspectTest, OutputsThatAreNotSuccessiveLeaveTheGradientsOfOne) {
   Traced<double> traced = Toy(kInputs);
   traced.labels.successive = false;
   const Inspection<double> seen = Inspect(forward_, traced, {.chosen = 1});
-  EXPECT_EQ(seen.Chosen(), seen.outputs[1]);
+  EXPECT_EQ(seen.ChosenOutputValue(), seen.outputs[1]);
   for (int i = 0; i < kHeads * kPositions * kPositions; ++i) {
     const int head = i / (kPositions * kPositions);
     const int query = i / kPositions % kPositions;
@@ -318,10 +318,10 @@ TEST(TraceTest, RefusesWhatCannotBeTraced) {
             "input: requires 1 to 100 tokens, got 101");
   EXPECT_EQ(CheckTracedSize("target", 0, 7).message(),
             "target: requires 1 to 7 tokens, got 0");
-  EXPECT_THAT(RefuseTarget({}), testing::IsOk());
-  EXPECT_EQ(RefuseTarget({.target = ""}).message(),
+  EXPECT_THAT(CheckNoTarget({}), testing::IsOk());
+  EXPECT_EQ(CheckNoTarget({.target = ""}).message(),
             "target: applies only to models that write text");
-  EXPECT_EQ(RefuseTarget({.beam = 1}).message(),
+  EXPECT_EQ(CheckNoTarget({.beam = 1}).message(),
             "beam: applies only to models that write text");
 }
 

@@ -127,7 +127,7 @@ absl::Status NoSuch(Forward<T>& forward, const Traced<T>& traced,
   ValueOf<T>(forward, traced, kAllOutputs, &all);
   SiteShapes sites;
   for (const Seen<T>& seen : all.seen()) sites[seen.site] = seen.shape;
-  return absl::InvalidArgumentError(NoSuchSite(sites, pattern));
+  return absl::InvalidArgumentError(NoSuchSiteMessage(sites, pattern));
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
       .other_value = OtherValue(forward, traced, other, chosen)};
   std::map<std::string, size_t> rows;
   for (const Seen<T>& seen : here.seen()) {
-    const std::string site = JoinSteps(seen.site);
+    const std::string site = AllStepsPattern(seen.site);
     const bool is_step = site != seen.site;
     const auto [row, is_new] = rows.try_emplace(site, patched.sites.size());
     if (is_new) patched.sites.push_back({site, {}, {}});

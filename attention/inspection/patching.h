@@ -18,7 +18,7 @@ namespace regard {
 // The changes of the chosen output if one position of a hook point takes its
 // value from the pass of another input.
 struct PatchedSite {
-  std::string site;  // hook point; see JoinSteps()
+  std::string site;  // hook point; see AllStepsPattern()
   std::vector<std::string> labels;
   std::vector<double> changes;  // change of the output, by position
 };

@@ -192,8 +192,8 @@ ResidualSources<T> FindResidualSources(
 }
 
 template <typename T>
-Var<T> OneSource<T>::Replace(Tape<T>& tape, const std::string& site,
-                             Var<T> value) {
+Var<T> SingleSourceHook<T>::Replace(Tape<T>& tape, const std::string& site,
+                                    Var<T> value) {
   const Var<T> held = tape.Constant(value.shape(), sources_.held.at(site));
   if (part_ == nullptr || part_->at != site) return held;
   for (int64_t i = 0; i < held.size(); ++i) {
@@ -203,6 +203,6 @@ Var<T> OneSource<T>::Replace(Tape<T>& tape, const std::string& site,
 }
 
 REGARD_INSTANTIATE_FUNCTION(FindResidualSources);
-REGARD_INSTANTIATE_CLASS(OneSource);
+REGARD_INSTANTIATE_CLASS(SingleSourceHook);
 
 }  // namespace regard

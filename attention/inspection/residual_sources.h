@@ -63,9 +63,9 @@ ResidualSources<T> FindResidualSources(
 // Replaces the values of a pass by the held values, plus the value of at most
 // one source.
 template <typename T>
-class OneSource : public Hook<T> {
+class SingleSourceHook : public Hook<T> {
  public:
-  explicit OneSource(ResidualSources<T> sources)
+  explicit SingleSourceHook(ResidualSources<T> sources)
       : sources_(std::move(sources)) {}
 
   const ResidualSources<T>& sources() const { return sources_; }
@@ -82,8 +82,8 @@ class OneSource : public Hook<T> {
   const typename ResidualSources<T>::Part* part_ = nullptr;
 };
 
-extern template class OneSource<float>;
-extern template class OneSource<double>;
+extern template class SingleSourceHook<float>;
+extern template class SingleSourceHook<double>;
 
 }  // namespace regard
 

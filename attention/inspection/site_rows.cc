@@ -13,8 +13,8 @@ namespace {
 // Appends the queries of `array` to each head of `all`. `array` contains one
 // statistic [heads, queries] of the first example in `rows`.
 template <typename X>
-void Append(const SiteRows& site, const RowStatistics& rows, const X* array,
-            std::vector<X>* all) {
+void Append(const SiteRowStatistics& site, const AttentionStatistics& rows,
+            const X* array, std::vector<X>* all) {
   for (int64_t head = 0; head < site.heads; ++head) {
     all->insert(
         all->begin() + head * (site.queries + rows.queries) + site.queries,
@@ -24,7 +24,8 @@ void Append(const SiteRows& site, const RowStatistics& rows, const X* array,
 
 }  // namespace
 
-double SiteRows::Mean(const std::vector<double>& values, int64_t head) const {
+double SiteRowStatistics::Mean(const std::vector<double>& values,
+                               int64_t head) const {
   double total = 0;
   int64_t count = 0;
   for (int64_t i = head * queries; i < (head + 1) * queries; ++i) {
@@ -36,7 +37,7 @@ double SiteRows::Mean(const std::vector<double>& values, int64_t head) const {
 }
 
 template <typename T>
-HookRequest RowRecorder<T>::Request(const std::string& site) {
+HookRequest RowStatisticsRecorder<T>::Request(const std::string& site) {
   if (!MatchesSite(kAllMaps, site)) return {};
   return {
       .rows = {
@@ -44,10 +45,10 @@ HookRequest RowRecorder<T>::Request(const std::string& site) {
 }
 
 template <typename T>
-void RowRecorder<T>::OnRows(const std::string& site,
-                            const RowStatistics& rows) {
+void RowStatisticsRecorder<T>::OnRowStatistics(
+    const std::string& site, const AttentionStatistics& rows) {
   if (rows.batch == 0) return;
-  const std::string name = JoinSteps(site);
+  const std::string name = AllStepsPattern(site);
   auto found = std::find_if(seen_.begin(), seen_.end(), [&](const auto& seen) {
     return seen.site == name;
   });
@@ -64,6 +65,6 @@ void RowRecorder<T>::OnRows(const std::string& site,
   found->queries += rows.queries;
 }
 
-REGARD_INSTANTIATE_CLASS(RowRecorder);
+REGARD_INSTANTIATE_CLASS(RowStatisticsRecorder);
 
 }  // namespace regard

@@ -2,8 +2,8 @@
 // Blocked attention computes them without storing the weights, so memory is
 // linear in the length of the input.
 //
-//   const std::vector<SiteRows> rows =
-//       SiteRowsOf(forward, /*window=*/64, [&] { traced.pass(forward); });
+//   const std::vector<SiteRowStatistics> rows =
+//       RecordRowStatistics(forward, 64, [&] { traced.pass(forward); });
 #ifndef ATTENTION_INSPECTION_SITE_ROWS_H_
 #define ATTENTION_INSPECTION_SITE_ROWS_H_
 
@@ -20,8 +20,8 @@ namespace regard {
 
 // Statistics [heads, queries] of the first example. The steps of a recurrent
 // decoder are the queries of one hook point.
-struct SiteRows {
-  std::string site;  // hook point of the weights; see JoinSteps()
+struct SiteRowStatistics {
+  std::string site;  // hook point of the weights; see AllStepsPattern()
   int64_t heads = 0;
   int64_t queries = 0;
   std::vector<double> sum = {};
@@ -39,28 +39,30 @@ struct SiteRows {
 
 // Reads the row statistics of all attention weights in a pass.
 template <typename T>
-class RowRecorder : public Hook<T> {
+class RowStatisticsRecorder : public Hook<T> {
  public:
-  // SiteRows::window sums the weights of the last `window` >= 1 keys, up to the
-  // query's own position.
-  explicit RowRecorder(int64_t window) : window_(window) {}
+  // SiteRowStatistics::window sums the weights of the last `window` >= 1 keys,
+  // up to the query's own position.
+  explicit RowStatisticsRecorder(int64_t window) : window_(window) {}
 
   HookRequest Request(const std::string& site) override;
-  void OnRows(const std::string& site, const RowStatistics& rows) override;
+  void OnRowStatistics(const std::string& site,
+                       const AttentionStatistics& rows) override;
 
   // Statistics in the order of the pass.
-  const std::vector<SiteRows>& seen() const { return seen_; }
+  const std::vector<SiteRowStatistics>& seen() const { return seen_; }
 
  private:
   const int64_t window_;
-  std::vector<SiteRows> seen_;
+  std::vector<SiteRowStatistics> seen_;
 };
 
 // Runs pass(), which computes on `forward`. Returns the row statistics of all
 // attention layers in it.
 template <typename T, typename F>
-std::vector<SiteRows> SiteRowsOf(Forward<T>& forward, int64_t window, F pass) {
-  RowRecorder<T> recorder(window);
+std::vector<SiteRowStatistics> RecordRowStatistics(Forward<T>& forward,
+                                                   int64_t window, F pass) {
+  RowStatisticsRecorder<T> recorder(window);
   const ScopedHook<T> watch(forward, &recorder);
   pass();
   return recorder.seen();

@@ -59,7 +59,7 @@ bool TraceLabels::Writes(absl::string_view site) const {
 }
 
 template <typename T>
-Var<T> PickEach(Var<T> x, absl::Span<const int32_t> ids) {
+Var<T> PickPerRow(Var<T> x, absl::Span<const int32_t> ids) {
   REGARD_CHECK_EQ(x.rows(), static_cast<int64_t>(ids.size()));
   x = x.Reshape({x.rows(), x.cols()});
   std::vector<Var<T>> picked;
@@ -71,7 +71,7 @@ Var<T> PickEach(Var<T> x, absl::Span<const int32_t> ids) {
   return Concat<T>(picked, /*axis=*/0);
 }
 
-absl::Status RefuseTarget(const TraceOptions& options) {
+absl::Status CheckNoTarget(const TraceOptions& options) {
   if (!options.target.has_value() && options.beam == 0) {
     return absl::OkStatus();
   }
@@ -87,6 +87,6 @@ absl::Status CheckTracedSize(absl::string_view what, size_t size,
       absl::StrCat(what, ": requires 1 to ", most, " tokens, got ", size));
 }
 
-REGARD_INSTANTIATE_FUNCTION(PickEach);
+REGARD_INSTANTIATE_FUNCTION(PickPerRow);
 
 }  // namespace regard

@@ -140,11 +140,11 @@ struct Traced {
 
 // Returns element ids[i] of each row i of x [rows, cols]: [rows].
 template <typename T>
-Var<T> PickEach(Var<T> x, absl::Span<const int32_t> ids);
+Var<T> PickPerRow(Var<T> x, absl::Span<const int32_t> ids);
 
 // Returns an error if `target` or `beam` is set. For models that do not write
 // text.
-absl::Status RefuseTarget(const TraceOptions& options);
+absl::Status CheckNoTarget(const TraceOptions& options);
 // Returns an error if `size` is 0 or exceeds `most` tokens. `what` is "input"
 // or "target", for the message.
 absl::Status CheckTracedSize(absl::string_view what, size_t size,

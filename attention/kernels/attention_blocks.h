@@ -40,7 +40,7 @@ inline constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 
 // Layout of an array: [batch, heads, rows, width], or with heads side by side,
 // [batch, rows, heads * width].
-struct HeadRows {
+struct RowLayout {
   int64_t heads;
   int64_t rows;
   int64_t width;
@@ -48,7 +48,7 @@ struct HeadRows {
 
   // x has rank 4 if `heads` is 0. Otherwise, x has rank 3, with `heads` heads
   // side by side.
-  static HeadRows Of(const Shape& x, int64_t heads) {
+  static RowLayout Of(const Shape& x, int64_t heads) {
     if (heads == 0) return {x[1], x[2], x[3], false};
     return {heads, x[1], x[2] / heads, true};
   }
@@ -74,7 +74,7 @@ struct HeadRows {
 template <typename T>
 struct AttentionProblem {
   Var<T> queries, keys, values;
-  HeadRows of_queries, of_keys, of_values, of_context;
+  RowLayout of_queries, of_keys, of_values, of_context;
   MaskReader visible;
   T scale;
   ProductPrecision precision;
@@ -94,7 +94,7 @@ struct AttentionProblem {
            std::min(kKeyBlock, num_keys());
   }
   // Allocates scratch for the dropout mask of a block.
-  uint8_t* NewKeep() const {
+  uint8_t* AllocateDropoutMask() const {
     return queries.tape().scratch().template New<uint8_t>(
         dropout.drops() ? block_size() : 0);
   }
@@ -134,7 +134,7 @@ QueryBlock BlockAt(const AttentionProblem<T>& p, int64_t example,
                       .begin = begin,
                       .count = std::min(kQueryBlock, p.num_queries() - begin),
                       .begin_key = p.num_keys()};
-  const int64_t rows = p.visible.SameForAllQueries() ? 1 : block.count;
+  const int64_t rows = p.visible.IsSameForAllQueries() ? 1 : block.count;
   block.hides = p.selected.has_value();
   for (int64_t i = 0; i < rows; ++i) {
     const VisibleKeys visible = p.visible(example, begin + i);
@@ -182,7 +182,8 @@ ConstMatrix<T> Queries(const AttentionProblem<T>& p, const QueryBlock& block) {
 // Returns the pieces of the key block at `first` that `ranges` overlap, encoded
 // as 1 + first piece * pieces per block + last piece. Returns 0 if there are
 // none.
-inline uint8_t PiecesOf(absl::Span<const KeyRange> ranges, int64_t first) {
+inline uint8_t OverlappedPieces(absl::Span<const KeyRange> ranges,
+                                int64_t first) {
   constexpr int64_t kPieces = kKeyBlock / kKeyPiece;
   int64_t begin = kPieces;
   int64_t last = 0;
@@ -217,8 +218,8 @@ void ForEachPart(const AttentionProblem<T>& p, const QueryBlock& block,
     uint8_t pieces[kQueryBlock];
     uint32_t found = 0;  // a bit for each set of pieces
     for (int64_t i = 0; i < block.count; ++i) {
-      pieces[i] =
-          PiecesOf(p.selected(block.example, block.head, block.begin + i), k);
+      pieces[i] = OverlappedPieces(
+          p.selected(block.example, block.head, block.begin + i), k);
       found |= uint32_t{1} << pieces[i];
     }
     for (uint8_t kind = 1; kind <= kPieces * kPieces; ++kind) {
@@ -265,15 +266,15 @@ auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
                          block.count);
 }
 
-// Rows of keys or values that a block of queries reads. Finite() returns rows
-// with 0 in place of NaN and infinities if some rows are masked. If there are
-// fewer key heads or value heads than query heads, successive query heads share
-// a key head or a value head.
+// Rows of keys or values that a block of queries reads. FiniteRows() returns
+// rows with 0 in place of NaN and infinities if some rows are masked. If there
+// are fewer key heads or value heads than query heads, successive query heads
+// share a key head or a value head.
 template <typename T>
 class KeyRows {
  public:
   // The queries of `p` read the rows of `x`.
-  KeyRows(const AttentionProblem<T>& p, Var<T> x, const HeadRows& rows,
+  KeyRows(const AttentionProblem<T>& p, Var<T> x, const RowLayout& rows,
           ScratchScope<T>& scratch)
       : x_(x),
         rows_(rows),
@@ -294,7 +295,8 @@ class KeyRows {
     return rows_.At(data, block.example, block.head / group_, first, count);
   }
 
-  ConstMatrix<T> Finite(const QueryBlock& block, int64_t first, int64_t count) {
+  ConstMatrix<T> FiniteRows(const QueryBlock& block, int64_t first,
+                            int64_t count) {
     const ConstMatrix<T> rows = (*this)(block, first, count);
     if (!block.hides) return rows;
     if (reads_once_) {
@@ -316,7 +318,7 @@ class KeyRows {
 
  private:
   Var<T> x_;
-  HeadRows rows_;
+  RowLayout rows_;
   int64_t group_;
   T* const copy_;  // [kKeyBlock, width]
   // Whether there is one query, which only reads the rows that it has selected.
@@ -337,7 +339,7 @@ int64_t BiasIndex(const AttentionProblem<T>& p, const QueryBlock& block,
 // Sets the scores of keys that are not selected to -inf. `scores` are the
 // scores of one query for the keys first_key .. first_key + count - 1.
 template <typename T>
-void HideUnselected(absl::Span<const KeyRange> ranges, int64_t first_key,
+void MaskUnselected(absl::Span<const KeyRange> ranges, int64_t first_key,
                     int64_t count, T* scores) {
   int64_t done = 0;
   for (const KeyRange& range : ranges) {
@@ -353,8 +355,8 @@ void HideUnselected(absl::Span<const KeyRange> ranges, int64_t first_key,
 // The index of row `row` of the block's head in an array [batch, heads, rows,
 // 1], such as DifferenceBias::queries or DifferenceBias::keys.
 template <typename T>
-int64_t PlaceOfRow(const AttentionProblem<T>& p, const QueryBlock& block,
-                   int64_t rows, int64_t row) {
+int64_t FlatRowIndex(const AttentionProblem<T>& p, const QueryBlock& block,
+                     int64_t rows, int64_t row) {
   return (block.example * p.heads() + block.head) * rows + row;
 }
 
@@ -391,9 +393,9 @@ void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
     if (difference.has_value()) {
       const T of_query =
           difference.queries
-              .data()[PlaceOfRow(p, block, p.num_queries(), block.query(i))];
+              .data()[FlatRowIndex(p, block, p.num_queries(), block.query(i))];
       const T* of_keys = difference.keys.data() +
-                         PlaceOfRow(p, block, p.num_keys(), first_key);
+                         FlatRowIndex(p, block, p.num_keys(), first_key);
       for (int64_t k = 0; k < count; ++k) row[k] += of_query - of_keys[k];
     }
     const VisibleKeys visible = p.visible(block.example, block.query(i));
@@ -412,7 +414,7 @@ void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
     }
     std::fill(row + end, row + count, kMinusInfinity<T>);
     if (!p.selected.has_value()) continue;
-    HideUnselected(p.selected(block.example, block.head, block.query(i)),
+    MaskUnselected(p.selected(block.example, block.head, block.query(i)),
                    first_key, count, row);
   }
 }
@@ -429,7 +431,7 @@ struct Gradients {
   T* difference_keys;
   T* sink;
 
-  bool NeedScores() const {
+  bool NeedsScoreGradients() const {
     return queries != nullptr || keys != nullptr || bias != nullptr ||
            difference_queries != nullptr || difference_keys != nullptr ||
            sink != nullptr;
@@ -438,9 +440,9 @@ struct Gradients {
 
 // Adds the gradients of a block of scores to the gradients of the biases.
 template <typename T>
-void AddToBiases(const AttentionProblem<T>& p, const QueryBlock& block,
-                 const ConstMatrix<T>& d_scores, int64_t first_key,
-                 const Gradients<T>& d) {
+void AddBiasGradients(const AttentionProblem<T>& p, const QueryBlock& block,
+                      const ConstMatrix<T>& d_scores, int64_t first_key,
+                      const Gradients<T>& d) {
   const int64_t count = d_scores.cols;
   for (int64_t i = 0; i < block.count; ++i) {
     const T* __restrict d_score = d_scores.data + i * count;
@@ -449,12 +451,12 @@ void AddToBiases(const AttentionProblem<T>& p, const QueryBlock& block,
       for (int64_t j = 0; j < count; ++j) d_bias[j] += d_score[j];
     }
     if (d.difference_queries != nullptr) {
-      d.difference_queries[PlaceOfRow(
+      d.difference_queries[FlatRowIndex(
           p, block, p.num_queries(), block.query(i))] += SumRow(d_score, count);
     }
     if (d.difference_keys != nullptr) {
       T* __restrict d_keys =
-          d.difference_keys + PlaceOfRow(p, block, p.num_keys(), first_key);
+          d.difference_keys + FlatRowIndex(p, block, p.num_keys(), first_key);
       for (int64_t j = 0; j < count; ++j) d_keys[j] -= d_score[j];
     }
   }
@@ -464,8 +466,8 @@ void AddToBiases(const AttentionProblem<T>& p, const QueryBlock& block,
 // keys first_key .. first_key + count - 1. Entries outside of a query's range
 // of visible keys are 0.
 template <typename T>
-void FillKeep(const AttentionProblem<T>& p, const QueryBlock& block,
-              int64_t first_key, int64_t count, uint8_t* keep) {
+void FillDropoutMask(const AttentionProblem<T>& p, const QueryBlock& block,
+                     int64_t first_key, int64_t count, uint8_t* keep) {
   std::fill_n(keep, block.count * count, uint8_t{0});
   for (int64_t i = 0; i < block.count; ++i) {
     const VisibleKeys visible = p.visible(block.example, block.query(i));
@@ -480,8 +482,8 @@ void FillKeep(const AttentionProblem<T>& p, const QueryBlock& block,
 // Writes to `dropped` the kept weights, divided by the probability of keeping,
 // and 0 for the other weights. `dropped` may be `weights`.
 template <typename T>
-void Drop(const AttentionProblem<T>& p, const uint8_t* keep, int64_t n,
-          const T* weights, T* dropped) {
+void ApplyDropout(const AttentionProblem<T>& p, const uint8_t* keep, int64_t n,
+                  const T* weights, T* dropped) {
   const auto scale = static_cast<T>(p.dropout.scale());
   for (int64_t i = 0; i < n; ++i) {
     dropped[i] = keep[i] != 0 ? weights[i] * scale : T(0);

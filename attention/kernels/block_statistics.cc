@@ -72,7 +72,8 @@ T Moment(const T* weights, const T* exponents, T above, int64_t n) {
 }  // namespace
 
 template <typename T>
-BlockStatistics<T>::BlockStatistics(const RowStatistics& to, Arena& scratch)
+BlockStatistics<T>::BlockStatistics(const AttentionStatistics& to,
+                                    Arena& scratch)
     : to_(to) {
   const auto numbers = [&](int64_t arrays) {
     return scratch.New<double>(wanted() ? arrays * kQueryBlock : 0);

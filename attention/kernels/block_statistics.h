@@ -40,7 +40,7 @@ class BlockStatistics {
  public:
   // If `to` has no arrays, wanted() is false, and the other functions must not
   // be called.
-  BlockStatistics(const RowStatistics& to, Arena& scratch);
+  BlockStatistics(const AttentionStatistics& to, Arena& scratch);
 
   bool wanted() const { return to_.has_value(); }
 
@@ -60,7 +60,7 @@ class BlockStatistics {
            const T* sum);
 
  private:
-  RowStatistics to_;
+  AttentionStatistics to_;
   // Arrays with one element per row that Measure() has read:
   T* largest_;       // exponent
   T* part_moments_;  // sums of weight * (exponent - largest)

@@ -35,7 +35,7 @@ constexpr int64_t kHeads = 4;
 constexpr int64_t kKeyHeads = 2;
 constexpr int64_t kWidth = 3;
 
-RowRequest Everything() {
+RowStatisticsRequest Everything() {
   return {.entropy = true, .top = true, .first = true, .windows = {1, 70, 300}};
 }
 
@@ -87,7 +87,7 @@ struct Inputs {
 
 template <typename T>
 Var<T> Attend(const Inputs<T>& in, const Problem& problem,
-              const RowStatistics& rows = {}) {
+              const AttentionStatistics& rows = {}) {
   return ScaledDotAttention<T>({in.queries, in.keys, 0.9F, {}, {}, in.bias},
                                in.values, problem.mask, problem.positions,
                                problem.dropout, 0, in.sink, rows);
@@ -144,17 +144,17 @@ void CheckRows(const Problem& problem, double tolerance,
                const std::string& name) {
   Tape<double> reference;
   const Var<double> weights = Weights(reference, problem);
-  const RowStatistics want =
-      RowStatistics::New(reference.arena(), Everything(), weights.shape());
-  ReadRows(weights,
-           {.offset = problem.positions.Offset(0),
-            .step = problem.positions.query_step},
-           want);
+  const AttentionStatistics want = AttentionStatistics::New(
+      reference.arena(), Everything(), weights.shape());
+  WriteRowStatistics(weights,
+                     {.offset = problem.positions.Offset(0),
+                      .step = problem.positions.query_step},
+                     want);
   Tape<T> tape;
   tape.set_training(true);
   const Inputs<T> in(tape, problem);
-  const RowStatistics got =
-      RowStatistics::New(tape.arena(), Everything(), weights.shape());
+  const AttentionStatistics got =
+      AttentionStatistics::New(tape.arena(), Everything(), weights.shape());
   const Var<T> plain = Attend(in, problem);
   const Var<T> context = Attend(in, problem, got);
   EXPECT_THAT(context.span(), ElementsAreArray(plain.span())) << name;
@@ -261,12 +261,12 @@ TEST(BlockStatisticsTest, KnowSelections) {
 TEST(BlockStatisticsTest, OfASinkLeaveFractionsAlone) {
   Tape<float> tape;
   Problem problem = {3, 300};
-  const RowStatistics plain =
-      RowStatistics::New(tape.arena(), Everything(), {kBatch, kHeads, 3});
+  const AttentionStatistics plain =
+      AttentionStatistics::New(tape.arena(), Everything(), {kBatch, kHeads, 3});
   Attend(Inputs<float>(tape, problem), problem, plain);
   problem.sink = {6, 7, 8, 9};
-  const RowStatistics sunk =
-      RowStatistics::New(tape.arena(), Everything(), {kBatch, kHeads, 3});
+  const AttentionStatistics sunk =
+      AttentionStatistics::New(tape.arena(), Everything(), {kBatch, kHeads, 3});
   Attend(Inputs<float>(tape, problem), problem, sunk);
   for (int64_t row = 0; row < plain.size(); ++row) {
     EXPECT_LT(sunk.sum[row], 0.9);
@@ -282,8 +282,8 @@ TEST(BlockStatisticsTest, OfASinkLeaveFractionsAlone) {
 TEST(BlockStatisticsTest, OfOneKeyAreExact) {
   Tape<float> tape;
   const Problem problem = {300, 300, {.causal = true, .window = 1}};
-  const RowStatistics rows =
-      RowStatistics::New(tape.arena(), Everything(), {kBatch, kHeads, 300});
+  const AttentionStatistics rows = AttentionStatistics::New(
+      tape.arena(), Everything(), {kBatch, kHeads, 300});
   Attend(Inputs<float>(tape, problem), problem, rows);
   const auto all = [&](const double* array) {
     return absl::MakeConstSpan(array, static_cast<size_t>(rows.size()));
@@ -303,8 +303,8 @@ TEST(BlockStatisticsTest, OfANanScoreAreNan) {
   const Problem problem = {2, 3};
   const Inputs<float> in(tape, problem);
   in.queries.data()[0] = std::numeric_limits<float>::quiet_NaN();
-  const RowStatistics rows =
-      RowStatistics::New(tape.arena(), Everything(), {kBatch, kHeads, 2});
+  const AttentionStatistics rows =
+      AttentionStatistics::New(tape.arena(), Everything(), {kBatch, kHeads, 2});
   Attend(in, problem, rows);
   EXPECT_TRUE(std::isnan(rows.sum[0]) && std::isnan(rows.entropy[0]) &&
               std::isnan(rows.top[0]) && std::isnan(rows.first[0]) &&
@@ -329,8 +329,8 @@ TEST(BlockStatisticsTest, AreTheSameForAnyNumberOfThreads) {
     WorkerPool pool(threads);
     const InferenceThreads scope(pool);
     Tape<float> tape;
-    const RowStatistics rows =
-        RowStatistics::New(tape.arena(), Everything(), {kBatch, kHeads, 200});
+    const AttentionStatistics rows = AttentionStatistics::New(
+        tape.arena(), Everything(), {kBatch, kHeads, 200});
     Attend(Inputs<float>(tape, problem), problem, rows);
     std::vector<double>& all = found[threads / 2];
     all.assign(rows.entropy, rows.entropy + rows.size());

@@ -64,7 +64,7 @@ DifferenceBias<T> RowBiases(const InnerForm<T>& form) {
 }  // namespace
 
 template <typename T>
-InnerForm<T> WithoutRowBiases(const InnerForm<T>& form) {
+InnerForm<T> FoldBiasesIntoOperands(const InnerForm<T>& form) {
   InnerForm<T> joined = form;
   joined.query_bias = joined.key_bias = {};
   if (!form.query_bias.has_value() && !form.key_bias.has_value()) return joined;
@@ -86,7 +86,7 @@ InnerForm<T> WithoutRowBiases(const InnerForm<T>& form) {
 }
 
 template <typename T>
-Var<T> PlusDifferences(Var<T> scores, const DifferenceBias<T>& bias) {
+Var<T> AddDifferenceBias(Var<T> scores, const DifferenceBias<T>& bias) {
   if (!bias.has_value()) return scores;
   bias.CheckCovers(scores.tape(), scores.shape());
   const Shape& s = scores.shape();
@@ -95,14 +95,14 @@ Var<T> PlusDifferences(Var<T> scores, const DifferenceBias<T>& bias) {
 
 template <typename T>
 Var<T> DenseScores(const InnerForm<T>& form, const Positions& positions) {
-  const InnerForm<T> joined = WithoutRowBiases(form);
+  const InnerForm<T> joined = FoldBiasesIntoOperands(form);
   // A factor multiplies rounded products, so that it does not change how
   // queries are rounded.
   const bool rounds = Rounds<T>(form.a.tape().precision());
   const Var<T> products =
       rounds ? Scaled(InnerProducts(joined.a, joined.b), joined.factor)
              : InnerProducts(Scaled(joined.a, joined.factor), joined.b);
-  const Var<T> scores = PlusDifferences(products, joined.difference_bias);
+  const Var<T> scores = AddDifferenceBias(products, joined.difference_bias);
   const DistanceBias<T>& bias = form.distance_bias;
   if (!bias.has_value() || scores.size() == 0) return scores;
   return scores + DenseBias(bias, positions, scores.shape());
@@ -120,8 +120,8 @@ Var<T> InnerProducts(Var<T> queries, Var<T> keys) {
       .Reshape({q[0], q[1], q[2], keys.dim(2)});
 }
 
-REGARD_INSTANTIATE_FUNCTION(WithoutRowBiases);
-REGARD_INSTANTIATE_FUNCTION(PlusDifferences);
+REGARD_INSTANTIATE_FUNCTION(FoldBiasesIntoOperands);
+REGARD_INSTANTIATE_FUNCTION(AddDifferenceBias);
 REGARD_INSTANTIATE_FUNCTION(DenseScores);
 REGARD_INSTANTIATE_FUNCTION(InnerProducts);
 

@@ -30,11 +30,11 @@ struct InnerForm {
 // products round their operands, the biases become a part of difference_bias
 // instead, which is not rounded.
 template <typename T>
-InnerForm<T> WithoutRowBiases(const InnerForm<T>& form);
+InnerForm<T> FoldBiasesIntoOperands(const InnerForm<T>& form);
 
 // Returns scores [batch, heads, queries, keys] plus `bias`, which may be empty.
 template <typename T>
-Var<T> PlusDifferences(Var<T> scores, const DifferenceBias<T>& bias);
+Var<T> AddDifferenceBias(Var<T> scores, const DifferenceBias<T>& bias);
 
 // The scores as an array, [batch, heads, queries, keys].
 template <typename T>

@@ -131,7 +131,7 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights,
 constexpr int64_t kWidestProduct = 32;
 
 bool MakesProducts(const MaskReader& reader, int64_t width) {
-  return reader.SameForAllQueries() && !reader.one_query() && width > 1 &&
+  return reader.IsSameForAllQueries() && !reader.one_query() && width > 1 &&
          width <= kWidestProduct;
 }
 

@@ -60,13 +60,13 @@ struct PartScratch {
 
 template <typename T>
 struct AttendScratch {
-  AttendScratch(const AttentionProblem<T>& p, const RowStatistics& wanted,
+  AttendScratch(const AttentionProblem<T>& p, const AttentionStatistics& wanted,
                 ScratchScope<T>& scratch)
       : scores(scratch.New(p.block_size())),
         weights(wanted.has_value() ? scratch.New(p.block_size()) : scores),
         decay(scratch.New(kQueryBlock)),
         sums(scratch.New(kQueryBlock)),
-        keep(p.NewKeep()),
+        keep(p.AllocateDropoutMask()),
         keys(p, p.keys, p.of_keys, scratch),
         values(p, p.values, p.of_values, scratch),
         part(p, scratch),
@@ -100,11 +100,11 @@ void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                      {s.scores, s.weights, s.sums, rows.max, s.decay});
   }
   if (p.dropout.drops()) {
-    FillKeep(p, block, first_key, count, s.keep);
-    Drop(p, s.keep, block.count * count, s.weights, s.weights);
+    FillDropoutMask(p, block, first_key, count, s.keep);
+    ApplyDropout(p, s.keep, block.count * count, s.weights, s.weights);
   }
   const ConstMatrix<T> raw = s.values(block, first_key, count);
-  const ConstMatrix<T> finite = s.values.Finite(block, first_key, count);
+  const ConstMatrix<T> finite = s.values.FiniteRows(block, first_key, count);
   Gemm(ConstMatrix<T>(s.weights, block.count, count), finite, context,
        first ? GemmMode::kAssign : GemmMode::kAdd, T(1), p.precision);
   if (finite.data == raw.data) return;
@@ -168,7 +168,7 @@ void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
 // Computes the contexts of all heads of all examples. If there is enough work,
 // the threads of InferenceThreads share the heads.
 template <typename T>
-void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
+void AttendAll(const AttentionProblem<T>& p, const AttentionStatistics& rows,
                RowSums<T> sums, Var<T> context) {
   constexpr int64_t kMinToCut = int64_t{1} << 19;  // multiply-adds
   ScratchScope<T> scratch(p.queries.tape());
@@ -179,13 +179,13 @@ void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
   const int64_t parts =
       pool == nullptr ? 1 : std::min<int64_t>(pool->threads(), p.sources());
   if (parts <= 1) {
-    AttendScratch<T> alone(p, statistics, scratch);
+    AttendScratch<T> alone(p, rows, scratch);
     return AttendSources(p, sums, context, 0, p.sources(), alone);
   }
   auto* const of_part =
       p.queries.tape().scratch().template New<AttendScratch<T>>(parts);
   for (int64_t part = 0; part < parts; ++part) {
-    new (of_part + part) AttendScratch<T>(p, statistics, scratch);
+    new (of_part + part) AttendScratch<T>(p, rows, scratch);
   }
   const InferenceThreads none = InferenceThreads::None();
   pool->Run(parts, [&](int64_t part) {
@@ -227,23 +227,23 @@ void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
              s.weights);
   NormalizeScores(block, count, rows, s.weights);
   const bool drops = p.dropout.drops();
-  if (drops) FillKeep(p, block, first_key, count, s.keep);
+  if (drops) FillDropoutMask(p, block, first_key, count, s.keep);
   if (d.values != nullptr) {
     const T* dropped = s.weights;
     if (drops) {
-      Drop(p, s.keep, block.count * count, s.weights, s.d_weights);
+      ApplyDropout(p, s.keep, block.count * count, s.weights, s.d_weights);
       dropped = s.d_weights;
     }
     Gemm(ConstMatrix<T>(dropped, block.count, count).Transposed(), d_context,
          values.At(d.values, block, first_key, count), GemmMode::kAdd, T(1),
          p.precision);
   }
-  if (!d.NeedScores()) return;
-  Gemm(d_context, values.Finite(block, first_key, count).Transposed(),
+  if (!d.NeedsScoreGradients()) return;
+  Gemm(d_context, values.FiniteRows(block, first_key, count).Transposed(),
        MutableMatrix<T>(s.d_weights, block.count, count), GemmMode::kAssign,
        T(1), p.precision);
   if (drops) {
-    Drop(p, s.keep, block.count * count, s.d_weights, s.d_weights);
+    ApplyDropout(p, s.keep, block.count * count, s.d_weights, s.d_weights);
   }
   for (int64_t i = 0; i < block.count; ++i) {
     const T* __restrict weight = s.weights + i * count;
@@ -257,14 +257,14 @@ void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
     }
   }
   const ConstMatrix<T> d_scores(s.d_weights, block.count, count);
-  AddToBiases(p, block, d_scores, first_key, d);
+  AddBiasGradients(p, block, d_scores, first_key, d);
   T scale = p.scale;
   if (Rounds<T>(p.precision)) {
     Scale(p.scale, block.count * count, s.d_weights);
     scale = T(1);
   }
   if (d.queries != nullptr) {
-    Gemm(d_scores, keys.Finite(block, first_key, count), d_queries,
+    Gemm(d_scores, keys.FiniteRows(block, first_key, count), d_queries,
          GemmMode::kAdd, scale, p.precision);
   }
   if (d.keys != nullptr) {
@@ -329,8 +329,8 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                           const Positions& positions,
                           std::type_identity_t<T> dropout,
                           int64_t heads_side_by_side, Var<T> sink,
-                          const RowStatistics& statistics) {
-  const InnerForm<T> form = WithoutRowBiases(score);
+                          const AttentionStatistics& statistics) {
+  const InnerForm<T> form = FoldBiasesIntoOperands(score);
   const Shape& q = form.a.shape();
   const Shape& k = form.b.shape();
   const Shape& v = values.shape();
@@ -339,13 +339,13 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
   REGARD_CHECK(q.rank() == rank && k.rank() == rank && v.rank() == rank &&
                q[0] == k[0] && q[0] == v[0])
       << "queries " << q << ", keys " << k << ", values " << v;
-  const HeadRows of_queries = HeadRows::Of(q, heads);
+  const RowLayout of_queries = RowLayout::Of(q, heads);
   // With heads side by side, the keys' width divided by the query's width is
   // the number of key heads.
   const int64_t key_heads =
       heads > 0 ? k[2] / std::max<int64_t>(of_queries.width, 1) : 0;
-  const HeadRows of_keys = HeadRows::Of(k, key_heads);
-  const HeadRows of_values = HeadRows::Of(v, key_heads);
+  const RowLayout of_keys = RowLayout::Of(k, key_heads);
+  const RowLayout of_values = RowLayout::Of(v, key_heads);
   const auto divides_heads = [&](int64_t n) {
     return n > 0 && of_queries.heads % n == 0;
   };
@@ -362,8 +362,8 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
   const Shape scores = {q[0], of_queries.heads, num_queries, of_keys.rows};
   form.distance_bias.CheckCovers(*tape, positions, scores);
   form.difference_bias.CheckCovers(*tape, scores);
-  const HeadRows of_context = {of_queries.heads, num_queries, of_values.width,
-                               heads > 0};
+  const RowLayout of_context = {of_queries.heads, num_queries, of_values.width,
+                                heads > 0};
   const AttentionProblem<T> p = {
       form.a,
       form.b,
@@ -408,7 +408,7 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
         scratch.New(p.block_size()),
         scratch.New(p.block_size()),
         scratch.New(kQueryBlock),
-        p.NewKeep(),
+        p.AllocateDropoutMask(),
         PartScratch<T>(p, scratch),
         scratch.New(rows_of_part * p.of_queries.width),
         scratch.New(rows_of_part)};

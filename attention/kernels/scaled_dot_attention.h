@@ -46,7 +46,7 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                           const Positions& positions = {},
                           std::type_identity_t<T> dropout = T(0),
                           int64_t heads_side_by_side = 0, Var<T> sink = {},
-                          const RowStatistics& statistics = {});
+                          const AttentionStatistics& statistics = {});
 
 }  // namespace regard
 

@@ -80,8 +80,8 @@ Var<T> SelectedScores(Var<T> scores, const Mask& mask,
   return y;
 }
 
-KeyRuns RunsOf(Arena& arena, const Mask& mask, const Positions& positions,
-               int64_t queries) {
+KeyRuns FindKeyRuns(Arena& arena, const Mask& mask, const Positions& positions,
+                    int64_t queries) {
   const int64_t keys = mask.all_keys;
   const int64_t pieces = (keys + kGemmDepth - 1) / kGemmDepth;
   const MaskReader reader(mask, positions, 1, queries, keys);

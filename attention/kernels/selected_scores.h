@@ -34,8 +34,8 @@ struct KeyRuns {
 
 // Returns the runs of keys that some head of the `queries` queries sees and
 // that mask.selected contains. The mask must begin at key 0.
-KeyRuns RunsOf(Arena& arena, const Mask& mask, const Positions& positions,
-               int64_t queries);
+KeyRuns FindKeyRuns(Arena& arena, const Mask& mask, const Positions& positions,
+                    int64_t queries);
 
 }  // namespace regard
 

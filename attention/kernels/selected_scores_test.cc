@@ -88,7 +88,7 @@ TEST(SelectedScoresTest, OfAPartAreThatPart) {
   KeyRanges selected = KeyRanges::New(tape.arena(), 1, 1, 2, 1);
   selected.Add(0, 0, 1, {1, 3});
   Mask part =
-      Mask{.causal = true, .selected = selected}.OfExample(0, 1, 2, 4, 1);
+      Mask{.causal = true, .selected = selected}.ForExample(0, 1, 2, 4, 1);
   part.first_key = 2;
   const Var<float> y = SelectedScores(tape.Input({1, 1, 1, 2}, {5, 6}), part,
                                       {.first_query = 3, .first_key = 2});
@@ -208,9 +208,9 @@ TEST(SelectedScoresTest, RunsAreThePiecesThatSomeQueryReads) {
   selected.Add(0, 1, 1, {520, 800});
   const std::vector<int32_t> lengths = {790};
   const Mask mask =
-      Mask{.key_lengths = lengths, .selected = selected}.OfExample(0, 1, 2,
-                                                                   1000, 0);
-  const KeyRuns runs = RunsOf(tape.arena(), mask, Positions(), 2);
+      Mask{.key_lengths = lengths, .selected = selected}.ForExample(0, 1, 2,
+                                                                    1000, 0);
+  const KeyRuns runs = FindKeyRuns(tape.arena(), mask, Positions(), 2);
   ASSERT_EQ(runs.keys.size(), 2);
   EXPECT_EQ(runs.keys[0].begin, 0);
   EXPECT_EQ(runs.keys[0].end, 256);
@@ -233,17 +233,17 @@ TEST(SelectedScoresTest, AQuerysColumnsBeginWithTheFirstPieceThatItReads) {
   selected.Add(0, 0, 1, {195, 200});
   selected.Add(0, 0, 1, {260, 270});
   const Mask mask =
-      Mask{.causal = true, .window = 100, .selected = selected}.OfExample(
+      Mask{.causal = true, .window = 100, .selected = selected}.ForExample(
           0, 1, 2, 300, 0);
   const Positions positions = {.first_query = 290};
-  const KeyRuns both = RunsOf(tape.arena(), mask, positions, 2);
+  const KeyRuns both = FindKeyRuns(tape.arena(), mask, positions, 2);
   ASSERT_EQ(both.keys.size(), 1);
   EXPECT_EQ(both.keys[0].begin, 0);
   EXPECT_EQ(both.columns[0].begin, 256);
   EXPECT_EQ(both.columns[0].end, 291);
   EXPECT_EQ(both.columns[1].begin, 192);
   EXPECT_EQ(both.columns[1].end, 292);
-  const KeyRuns alone = RunsOf(tape.arena(), mask, positions, 1);
+  const KeyRuns alone = FindKeyRuns(tape.arena(), mask, positions, 1);
   ASSERT_EQ(alone.keys.size(), 1);
   EXPECT_EQ(alone.keys[0].begin, 256);
   EXPECT_EQ(alone.columns[0].begin, 0);

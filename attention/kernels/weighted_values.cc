@@ -46,7 +46,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
     const bool accumulate = d_weights && d_weights.BeginContribution();
     // If all queries see the same keys, the matrix product writes the gradient
     // directly, which saves two passes over it.
-    const bool assign = !accumulate && reader.SameForAllQueries();
+    const bool assign = !accumulate && reader.IsSameForAllQueries();
     if (d_weights && !accumulate && !assign) {
       std::fill_n(d_weights.data(), weights.size(), T(0));
     }
@@ -90,7 +90,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
 }
 
 template <typename T>
-Var<T> MeanOfLengths(Var<T> x, absl::Span<const int32_t> lengths) {
+Var<T> MeanOfFirstRows(Var<T> x, absl::Span<const int32_t> lengths) {
   const int64_t batch = x.dim(0);
   const int64_t time = x.dim(1);
   const int64_t width = x.dim(2);
@@ -108,6 +108,6 @@ Var<T> MeanOfLengths(Var<T> x, absl::Span<const int32_t> lengths) {
 }
 
 REGARD_INSTANTIATE_FUNCTION(WeightedValues);
-REGARD_INSTANTIATE_FUNCTION(MeanOfLengths);
+REGARD_INSTANTIATE_FUNCTION(MeanOfFirstRows);
 
 }  // namespace regard

@@ -27,7 +27,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
 // The mean of the first lengths[i] rows of each x[i]. x [batch, time, width] ->
 // [batch, width]. 0 if lengths[i] is 0.
 template <typename T>
-Var<T> MeanOfLengths(Var<T> x, absl::Span<const int32_t> lengths);
+Var<T> MeanOfFirstRows(Var<T> x, absl::Span<const int32_t> lengths);
 
 }  // namespace regard
 

@@ -32,9 +32,9 @@ std::vector<GradientCase> Cases() {
         {{{2, 4, queries, 5}}, {{2, 2, 5, 2}}},
         [](auto&, auto in) { return WeightedValues(in[0], {}, in[1]); }));
   }
-  cases.push_back(
-      MakeCase("MeanOfLengths", "ragged", {{{3, 3, 2}}},
-               [](auto&, auto in) { return MeanOfLengths(in[0], kLengths); }));
+  cases.push_back(MakeCase(
+      "MeanOfFirstRows", "ragged", {{{3, 3, 2}}},
+      [](auto&, auto in) { return MeanOfFirstRows(in[0], kLengths); }));
   return cases;
 }
 
@@ -98,11 +98,12 @@ TEST(MeanOfLengthsTest, IsTheMeanOfWhatIsValid) {
   const Var<float> x = tape.Input(
       {3, 2, 2}, {1, 2, 3, 4, 5, 6, std::nanf(""), 8, 9, 10, 11, 12});
   const int32_t lengths[] = {2, 1, 0};
-  EXPECT_THAT(MeanOfLengths(x, lengths).span(), ElementsAre(2, 3, 5, 6, 0, 0));
-  EXPECT_THAT(MeanOfLengths(tape.Input({0, 1, 2}, {}), {}).span(),
+  EXPECT_THAT(MeanOfFirstRows(x, lengths).span(),
+              ElementsAre(2, 3, 5, 6, 0, 0));
+  EXPECT_THAT(MeanOfFirstRows(tape.Input({0, 1, 2}, {}), {}).span(),
               ElementsAre());
   const int32_t long_lengths[] = {3, 0, 0};
-  EXPECT_DEATH(MeanOfLengths(x, long_lengths), "3 of 2");
+  EXPECT_DEATH(MeanOfFirstRows(x, long_lengths), "3 of 2");
 }
 
 TEST(WeightedValuesTest, HeadsShareValues) {

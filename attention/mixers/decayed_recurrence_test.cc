@@ -159,7 +159,7 @@ TEST(DecayedRecurrenceTest, CanBeginWhereAnotherEnded) {
   Tape<double> tape;
   const Case test = {kTime, kKeyWidth, false};
   std::vector<Var<double>> in;
-  const auto values = CheckedValues(test.inputs());
+  const auto values = TestInputValues(test.inputs());
   for (size_t i = 0; i < values.size(); ++i) {
     in.push_back(tape.Input(test.inputs()[i].shape, values[i]));
   }

@@ -90,10 +90,10 @@ void Delta<T>::Validate(const Options& options, const int64_t& width,
                    problems);
   if (problems.problems().size() > before) return;
   const Options complete = WithDefaults(options, width);
-  RequireSideBySide("key_width", complete.key_width(), complete.heads(),
-                    problems);
-  RequireSideBySide("value_width", complete.value_width(), complete.heads(),
-                    problems);
+  RequireTotalWidthFits("key_width", complete.key_width(), complete.heads(),
+                        problems);
+  RequireTotalWidthFits("value_width", complete.value_width(), complete.heads(),
+                        problems);
 }
 
 template <typename T>
@@ -104,14 +104,15 @@ MixerTerms<T> Delta<T>::Project(Forward<T>& forward, Var<T> x,
   // A convolution layer applies Silu() itself.
   const auto project = [&](const ConvolvedLinear<T>& layer) {
     const Var<T> y = layer(forward, x, state);
-    return ByHeads(options_.convolution().width() > 0 ? y : Silu(y), heads);
+    return ReshapeToHeads(options_.convolution().width() > 0 ? y : Silu(y),
+                          heads);
   };
   MixerTerms<T> terms;
   terms.queries =
       WithLength(project(query_), 1 / std::sqrt(options_.key_width()));
   terms.keys = WithLength(project(key_), 1);
   terms.values = project(value_);
-  const Var<T> rates = ByHeads(Sigmoid(rate_(forward, x)), heads);
+  const Var<T> rates = ReshapeToHeads(Sigmoid(rate_(forward, x)), heads);
   terms.others[kRates] =
       options_.eigenvalues() == Options::MINUS_ONE_ONE ? rates * 2 : rates;
   if (decay_.has_value()) terms.others[kLogDecay] = (*decay_)(forward, x);
@@ -132,7 +133,7 @@ DeltaInputs<T> Delta<T>::Recurrence(const MixerTerms<T>& terms,
                         .values = terms.values,
                         .log_decay = terms.others[kLogDecay]},
                        terms.others[kRates]};
-  if (state != nullptr) in.decayed.state = state->Row(state_);
+  if (state != nullptr) in.decayed.state = state->RowValue(state_);
   return in;
 }
 
@@ -140,7 +141,7 @@ template <typename T>
 Var<T> Delta<T>::Step(Forward<T>& /*forward*/, const MixerTerms<T>& terms,
                       LayerState<T>* state) const {
   const DecayedOutputs<T> out = DeltaStep(Recurrence(terms, state));
-  if (state != nullptr) state->SetRow(state_, out.state);
+  if (state != nullptr) state->SetRowValue(state_, out.state);
   return out.outputs;
 }
 
@@ -148,7 +149,7 @@ template <typename T>
 Var<T> Delta<T>::Chunk(Forward<T>& /*forward*/, const MixerTerms<T>& terms,
                        LayerState<T>* state) const {
   const DecayedOutputs<T> out = DeltaRecurrence(Recurrence(terms, state));
-  if (state != nullptr) state->SetRow(state_, out.state);
+  if (state != nullptr) state->SetRowValue(state_, out.state);
   return out.outputs;
 }
 

@@ -76,11 +76,11 @@ class Delta : public StateMixer<T> {
 // `Choice::ValidateWidths(options, width, problems)` returns whether the
 // options have valid widths.
 template <typename T, typename Config, typename Choice>
-class DeltaChoice : public Delta<T> {
+class DeltaPreset : public Delta<T> {
  public:
   using Options = Config;
 
-  DeltaChoice(const Options& options, const MixerSetup<T>& setup)
+  DeltaPreset(const Options& options, const MixerSetup<T>& setup)
       : Delta<T>(Full(options, setup.width), setup) {}
 
   static void Validate(const Options& options, const int64_t& width,

@@ -12,10 +12,10 @@
 namespace regard {
 
 template <typename T>
-class DeltaNet : public DeltaChoice<T, DeltaNetMixer, DeltaNet<T>> {
+class DeltaNet : public DeltaPreset<T, DeltaNetMixer, DeltaNet<T>> {
  public:
   using Options = DeltaNetMixer;
-  using DeltaChoice<T, DeltaNetMixer, DeltaNet<T>>::DeltaChoice;
+  using DeltaPreset<T, DeltaNetMixer, DeltaNet<T>>::DeltaPreset;
 
   static bool ValidateWidths(const Options& options, int64_t width,
                              ConfigProblems& problems) {

@@ -12,10 +12,10 @@
 namespace regard {
 
 template <typename T>
-class GatedDelta : public DeltaChoice<T, GatedDeltaMixer, GatedDelta<T>> {
+class GatedDelta : public DeltaPreset<T, GatedDeltaMixer, GatedDelta<T>> {
  public:
   using Options = GatedDeltaMixer;
-  using DeltaChoice<T, GatedDeltaMixer, GatedDelta<T>>::DeltaChoice;
+  using DeltaPreset<T, GatedDeltaMixer, GatedDelta<T>>::DeltaPreset;
 
   static bool ValidateWidths(const Options& options, int64_t width,
                              ConfigProblems& problems) {

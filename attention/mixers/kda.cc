@@ -12,10 +12,10 @@
 namespace regard {
 
 template <typename T>
-class Kda : public DeltaChoice<T, KdaMixer, Kda<T>> {
+class Kda : public DeltaPreset<T, KdaMixer, Kda<T>> {
  public:
   using Options = KdaMixer;
-  using DeltaChoice<T, KdaMixer, Kda<T>>::DeltaChoice;
+  using DeltaPreset<T, KdaMixer, Kda<T>>::DeltaPreset;
 
   static bool ValidateWidths(const Options& options, int64_t width,
                              ConfigProblems& problems) {

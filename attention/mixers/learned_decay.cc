@@ -39,7 +39,7 @@ Initializer StepBias() {
 }  // namespace
 
 template <typename T>
-Var<T> ByHeads(Var<T> x, int64_t heads) {
+Var<T> ReshapeToHeads(Var<T> x, int64_t heads) {
   return Permute(x.Reshape({x.dim(0), x.dim(1), heads, x.dim(2) / heads}),
                  {0, 2, 1, 3});
 }
@@ -68,16 +68,16 @@ Var<T> LearnedDecay<T>::operator()(Forward<T>& forward, Var<T> x,
   const auto [heads, channels, narrow] = widths_;
   if (narrow > 0) x = (*narrow_decay_)(forward, x);
   const Var<T> steps = Softplus(decay_(forward, x) + forward[step_bias_]);
-  if (step != nullptr) *step = ByHeads(steps, heads);
+  if (step != nullptr) *step = ReshapeToHeads(steps, heads);
   Var<T> rates = Exp(forward[decay_rate_]);
   if (channels > 1) {
     rates = BroadcastTo(rates.Reshape({heads, 1}), {heads, channels})
                 .Reshape({heads * channels});
   }
-  return ByHeads(-(steps * rates), heads);
+  return ReshapeToHeads(-(steps * rates), heads);
 }
 
-REGARD_INSTANTIATE_FUNCTION(ByHeads);
+REGARD_INSTANTIATE_FUNCTION(ReshapeToHeads);
 REGARD_INSTANTIATE_CLASS(LearnedDecay);
 
 }  // namespace regard

@@ -20,7 +20,7 @@ namespace regard {
 
 // Reshapes [rows, time, heads * width] to [rows, heads, time, width].
 template <typename T>
-Var<T> ByHeads(Var<T> x, int64_t heads);
+Var<T> ReshapeToHeads(Var<T> x, int64_t heads);
 
 struct LearnedDecayWidths {
   int64_t heads;

@@ -65,8 +65,8 @@ bool RequireHeadWidth(const char* name, int32_t given, int64_t whole,
   return false;
 }
 
-void RequireSideBySide(const char* name, int32_t of_head, int32_t heads,
-                       ConfigProblems& problems) {
+void RequireTotalWidthFits(const char* name, int32_t of_head, int32_t heads,
+                           ConfigProblems& problems) {
   if (int64_t{of_head} * heads <= 1 << 30) return;
   problems.Add(name, absl::StrCat("times `heads` must be at most 2^30; got ",
                                   of_head, " times ", heads));
@@ -141,10 +141,10 @@ void LinearAttention<T>::Validate(const Options& options, const int64_t& width,
                  absl::StrCat("must divide `heads` (", complete.heads(),
                               "); got ", complete.key_heads()));
   }
-  RequireSideBySide("key_width", complete.key_width(), complete.heads(),
-                    problems);
-  RequireSideBySide("value_width", complete.value_width(), complete.heads(),
-                    problems);
+  RequireTotalWidthFits("key_width", complete.key_width(), complete.heads(),
+                        problems);
+  RequireTotalWidthFits("value_width", complete.value_width(), complete.heads(),
+                        problems);
   if (options.rotary() && complete.key_width() % 2 != 0) {
     problems.Add("rotary", absl::StrCat("requires an even `key_width`, because "
                                         "dimensions rotate in pairs; got ",
@@ -200,7 +200,7 @@ Var<T> LinearAttention<T>::LogDecay(Forward<T>& forward, Var<T> x,
       return (*head_decay_)(forward, x, step_size);
     case Options::CHANNEL: {
       const Var<T> z = (*decay_)(forward, (*narrow_decay_)(forward, x));
-      return ByHeads(Softplus(-z) * static_cast<T>(-1 / kRoot), heads);
+      return ReshapeToHeads(Softplus(-z) * static_cast<T>(-1 / kRoot), heads);
     }
     default:
       return {};
@@ -213,8 +213,8 @@ MixerTerms<T> LinearAttention<T>::Project(Forward<T>& forward, Var<T> x,
                                           LayerState<T>* state) const {
   const int64_t heads = options_.heads();
   const auto project = [&](const ConvolvedLinear<T>& layer) {
-    Var<T> y =
-        MapFeatures(ByHeads(layer(forward, x, state), options_.key_heads()));
+    Var<T> y = MapFeatures(
+        ReshapeToHeads(layer(forward, x, state), options_.key_heads()));
     if (rotary_ != nullptr) y = rotary_->Encode(forward, y, first_position, 1);
     return ForAllHeads(y, heads);
   };
@@ -225,7 +225,7 @@ MixerTerms<T> LinearAttention<T>::Project(Forward<T>& forward, Var<T> x,
         terms.queries / std::sqrt(static_cast<T>(options_.key_width()));
   }
   terms.keys = project(key_);
-  terms.values = ByHeads(value_(forward, x, state), heads);
+  terms.values = ReshapeToHeads(value_(forward, x, state), heads);
   Var<T> step_size;
   terms.others[kLogDecay] = LogDecay(forward, x, &step_size);
   if (options_.step_size()) terms.keys = terms.keys * step_size;
@@ -242,7 +242,7 @@ DecayedInputs<T> LinearAttention<T>::Recurrence(
                          .keys = terms.keys,
                          .values = terms.values,
                          .log_decay = terms.others[kLogDecay]};
-  if (state != nullptr) in.state = state->Row(state_);
+  if (state != nullptr) in.state = state->RowValue(state_);
   if (normalizes_) {
     // Appends a channel of ones to the values. The output in this channel is
     // the sum of the weights.
@@ -258,7 +258,7 @@ Var<T> LinearAttention<T>::Contexts(Forward<T>& forward,
                                     const MixerTerms<T>& terms,
                                     const DecayedOutputs<T>& outputs,
                                     LayerState<T>* state) const {
-  if (state != nullptr) state->SetRow(state_, outputs.state);
+  if (state != nullptr) state->SetRowValue(state_, outputs.state);
   Var<T> contexts = outputs.outputs;
   if (normalizes_) {
     const int64_t width = options_.value_width();

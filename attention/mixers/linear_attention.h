@@ -39,8 +39,8 @@ bool RequireHeadWidth(const char* name, int32_t given, int64_t whole,
                       int32_t heads, ConfigProblems& problems);
 // Adds a problem if the concatenated heads are too wide for one axis of a
 // shape. `of_head` is the width of each head, from the field `name`.
-void RequireSideBySide(const char* name, int32_t of_head, int32_t heads,
-                       ConfigProblems& problems);
+void RequireTotalWidthFits(const char* name, int32_t of_head, int32_t heads,
+                           ConfigProblems& problems);
 
 // Linear attention as a state mixer. The parameters are
 // {query,key,value,output}.*, as in Linear. Depending on the options, there are

@@ -115,13 +115,13 @@ Var<T> ShortConvolution<T>::operator()(Forward<T>& forward, Var<T> x,
   if (state == nullptr || before_ == 0) {
     y = CausalConvolution(x, forward[weight_]);
   } else {
-    Var<T> before = state->Row(slot_);
+    Var<T> before = state->RowValue(slot_);
     if (!before.has_value()) {
       before = forward.tape().Full(x.shape().With(1, before_), T(0));
     }
     const int64_t time = x.dim(1);
     x = Concat<T>({before, x}, 1);
-    state->SetRow(slot_, Slice(x, 1, time, before_));
+    state->SetRowValue(slot_, Slice(x, 1, time, before_));
     y = Slice(CausalConvolution(x, forward[weight_]), 1, before_, time);
   }
   return Silu(bias_.has_value() ? y + forward[bias_] : y);

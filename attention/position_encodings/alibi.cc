@@ -30,7 +30,7 @@ class Alibi : public PositionEncoding<T> {
     }
   }
 
-  bool IsBiasAlone() const override { return true; }
+  bool IsOnlyBias() const override { return true; }
 
   Var<T> Bias(Forward<T>& forward, int64_t lowest,
               int64_t count) const override {

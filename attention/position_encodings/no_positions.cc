@@ -11,7 +11,7 @@ class NoPositions : public PositionEncoding<T> {
 
   NoPositions(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
-  bool IsBiasAlone() const override { return true; }
+  bool IsOnlyBias() const override { return true; }
 };
 
 REGARD_POSITION_ENCODING(NoPositions, "score")

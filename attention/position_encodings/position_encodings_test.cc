@@ -287,7 +287,7 @@ TEST(PositionEncodingsTest, RowsAreEncodedByThemselves) {
     Encoding<float> encoding(config);
     const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     const std::vector<float> together = encoding.Encode(x, 4);
-    EXPECT_EQ((*encoding).IsBiasAlone(), together == x) << config;
+    EXPECT_EQ((*encoding).IsOnlyBias(), together == x) << config;
     for (int64_t i = 0; i < 3; ++i) {
       const std::vector<float> one(x.begin() + i * 4, x.begin() + i * 4 + 4);
       EXPECT_THAT(encoding.Encode(one, 4 + i),

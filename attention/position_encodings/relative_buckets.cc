@@ -40,7 +40,7 @@ class RelativeBuckets : public PositionEncoding<T> {
                             options.buckets() / directions / 2 + 1, 1 << 30);
   }
 
-  bool IsBiasAlone() const override { return true; }
+  bool IsOnlyBias() const override { return true; }
 
   Var<T> Bias(Forward<T>& forward, int64_t lowest,
               int64_t count) const override {

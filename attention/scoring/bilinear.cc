@@ -30,8 +30,8 @@ class Bilinear : public ScoringFunction<T> {
 
   std::optional<InnerForm<T>> Inner(Forward<T>& forward,
                                     const ScoreInputs<T>& in) const override {
-    return InnerForm<T>{scale_.TimesLearned(forward, in.queries), in.keys,
-                        scale_.constant()};
+    return InnerForm<T>{scale_.MultiplyByLearnedScale(forward, in.queries),
+                        in.keys, scale_.constant()};
   }
 
  private:

@@ -19,13 +19,14 @@ class Cosine : public ScoringFunction<T> {
       : scale_(options.scale(), scope, "scale", widths, Constant(10)) {}
 
   Var<T> Prepare(Forward<T>&, const PrepareInputs<T>& in) const override {
-    return Normalized(in.keys);
+    return L2Normalize(in.keys);
   }
 
   std::optional<InnerForm<T>> Inner(Forward<T>& forward,
                                     const ScoreInputs<T>& in) const override {
-    return InnerForm<T>{scale_.TimesLearned(forward, Normalized(in.queries)),
-                        in.keys, scale_.constant()};
+    return InnerForm<T>{
+        scale_.MultiplyByLearnedScale(forward, L2Normalize(in.queries)),
+        in.keys, scale_.constant()};
   }
 
  private:

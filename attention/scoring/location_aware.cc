@@ -28,7 +28,7 @@ class LocationAware : public Additive<T> {
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    const Var<T> around = Windows(in.previous_weights, reach_);
+    const Var<T> around = WindowsAroundKeys(in.previous_weights, reach_);
     const Var<T> found = ProjectHeads(around, forward[filters_]);
     return this->ScoreWith(forward, in, {found, forward[w_f_]});
   }

@@ -54,7 +54,7 @@ void CheckParity(const std::string& fixture_name, const std::string& config) {
   inputs.score.keys = attender.Prepare(forward, {.keys = keys});
   inputs.score.mask.key_lengths = lengths;
   inputs.values = input("values");
-  const Attended<float> attended = attender.Attend(forward, inputs);
+  const AttentionResult<float> attended = attender.Attend(forward, inputs);
   const auto expect = [&](const std::string& name, Var<float> output) {
     ExpectParity(output.span(), fixture[name], name);
     const std::vector<float> weights = fixture.Floats(name + ".weights");

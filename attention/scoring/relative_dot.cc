@@ -26,7 +26,7 @@ class RelativeDot : public ScoringFunction<T> {
                   Normal(0.02), {.role = ParameterRole::kEmbedding});
   }
 
-  int64_t LongestDistance() const override { return max_position_ - 1; }
+  int64_t MaxDistance() const override { return max_position_ - 1; }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     const RelativePositions positions = {.queries = in.queries.dim(2),

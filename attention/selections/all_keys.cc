@@ -15,7 +15,7 @@ class AllKeys : public KeySelection<T> {
 
   KeyRanges Select(Forward<T>& forward,
                    const ScoreInputs<T>& in) const override {
-    KeyRanges ranges = NoKeys(forward.tape(), in, /*most=*/1);
+    KeyRanges ranges = EmptyKeyRanges(forward.tape(), in, /*most=*/1);
     for (int64_t example = 0; example < in.queries.dim(0); ++example) {
       for (int64_t head = 0; head < in.queries.dim(1); ++head) {
         for (int64_t query = 0; query < in.queries.dim(2); ++query) {

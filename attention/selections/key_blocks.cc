@@ -151,7 +151,7 @@ class KeptMeans {
     const int64_t read = in.positions.first_query;
     known_ = read / choice.size;
     complete_ = (read + in.queries.dim(2)) / choice.size;
-    before_ = state_->Row(slot_);
+    before_ = state_->RowValue(slot_);
     if (!before_.has_value()) known_ = 0;
     if (before_.has_value() && known_ == complete_) return;
     const auto room = static_cast<int64_t>(
@@ -174,7 +174,7 @@ class KeptMeans {
   }
   // Writes the saved means to the state.
   void Finish() {
-    if (after_.has_value()) state_->SetRow(slot_, after_);
+    if (after_.has_value()) state_->SetRowValue(slot_, after_);
   }
 
  private:

@@ -81,7 +81,7 @@ TEST(KeyBlocksTest, OfAStepReadNoKeysOfBlocksThatAreComplete) {
   BlockChoice choice = kTwoOfTwo;
   choice.means_slot = slots.Add("means");
   Tape<float> tape;
-  TapeState<float> state(slots);
+  TapeLayerState<float> state(slots);
   ScoreInputs<float> in;
   in.mask.causal = true;
   in.state = &state;
@@ -89,7 +89,7 @@ TEST(KeyBlocksTest, OfAStepReadNoKeysOfBlocksThatAreComplete) {
   in.keys = tape.Input({1, 1, 5, 1}, {1, 3, 6, 4, -4});
   EXPECT_THAT(RangesOf(ChooseBlocks(tape, in, choice), 0, 4),
               ElementsAre(std::pair(2, 5)));
-  EXPECT_THAT(state.Row(choice.means_slot).span(), ElementsAre(2, 5));
+  EXPECT_THAT(state.RowValue(choice.means_slot).span(), ElementsAre(2, 5));
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   in.positions.first_query = 5;
   in.queries = tape.Input({1, 1, 2, 1}, {-1, 1});
@@ -101,13 +101,14 @@ TEST(KeyBlocksTest, OfAStepReadNoKeysOfBlocksThatAreComplete) {
               ElementsAre(std::pair(0, 2), std::pair(4, 7)));
   EXPECT_THAT(RangesOf(ranges, 0, 1),
               ElementsAre(std::pair(2, 4), std::pair(6, 7)));
-  EXPECT_THAT(state.Row(choice.means_slot).span(), ElementsAre(2, 5, -1, 0));
+  EXPECT_THAT(state.RowValue(choice.means_slot).span(),
+              ElementsAre(2, 5, -1, 0));
   // This step completes no block, so the state must keep its array.
-  const Var<float> before = state.Row(choice.means_slot);
+  const Var<float> before = state.RowValue(choice.means_slot);
   in.positions.first_query = 6;
   in.queries = tape.Input({1, 1, 1, 1}, {1});
   ChooseBlocks(tape, in, choice);
-  EXPECT_EQ(state.Row(choice.means_slot).data(), before.data());
+  EXPECT_EQ(state.RowValue(choice.means_slot).data(), before.data());
 }
 
 TEST(KeyBlocksTest, BeginAtMultiplesOfTheirSizeInPositions) {

@@ -30,7 +30,7 @@ TEST_P(HeadOutputTest, Holds) {
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(tested.options,
                                                             options.get()))
       << "options: " << tested.options;
-  const std::optional<HeadOutputWidths> widths = CheckedWidths(info, *options);
+  const std::optional<HeadOutputWidths> widths = TestWidths(info, *options);
   ASSERT_TRUE(widths.has_value()) << "invalid options: " << tested.options;
   Expectations expect;
   check.run({registry, info, *options, *widths, tested.is_plain}, expect);

@@ -14,7 +14,7 @@ namespace regard {
 struct HeadOutputCase {
   void (*register_output)(HeadOutputRegistry& head_outputs);
   const char* options;    // a text proto
-  bool is_plain = false;  // as in CheckedHeadOutput
+  bool is_plain = false;  // as in HeadOutputToCheck
 };
 
 // The generated test runs all HeadOutputChecks() for each set of options.

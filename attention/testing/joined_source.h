@@ -9,8 +9,8 @@ namespace regard {
 
 // Returns `first` followed by `second`. `first` may be empty.
 template <typename T>
-PreparedSource<T> Joined(const PreparedSource<T>& first,
-                         const PreparedSource<T>& second) {
+PreparedSource<T> JoinSources(const PreparedSource<T>& first,
+                              const PreparedSource<T>& second) {
   constexpr int kKeyAxis = -2;
   if (!first.keys.has_value()) return second;
   return {Concat<T>({first.keys, second.keys}, kKeyAxis),

@@ -14,7 +14,7 @@ namespace regard {
 struct KeySelectionCase {
   void (*register_selection)(KeySelectionRegistry& registry);
   const char* options;    // a text proto
-  bool is_plain = false;  // as in CheckedKeySelection
+  bool is_plain = false;  // as in KeySelectionToCheck
 };
 
 // The generated test runs all KeySelectionChecks() for each set of options.

@@ -14,7 +14,7 @@ namespace regard {
 struct NormalizerCase {
   void (*register_normalizer)(NormalizerRegistry& registry);
   const char* options;    // a text proto
-  bool is_plain = false;  // as in CheckedNormalizer
+  bool is_plain = false;  // as in NormalizerToCheck
 };
 
 // The generated test runs all NormalizerChecks() for each set of options.

@@ -68,7 +68,7 @@ class RunningSum : public ScoringFunction<T> {
     if (in.state == nullptr) return CumulativeSum(in.keys, kKeyAxis);
     REGARD_CHECK_NE(sum_, ScoreWidths::kNoSlot);
     const int64_t n = in.keys.dim(kKeyAxis);
-    const Var<T> before = in.state->Row(sum_);
+    const Var<T> before = in.state->RowValue(sum_);
     Var<T> sum;
     if (before.has_value()) {
       sum = CumulativeSum(Concat<T>({before, in.keys}, kKeyAxis), kKeyAxis);
@@ -76,7 +76,7 @@ class RunningSum : public ScoringFunction<T> {
     } else {
       sum = CumulativeSum(in.keys, kKeyAxis);
     }
-    in.state->SetRow(sum_, Slice(sum, kKeyAxis, n - 1, 1));
+    in.state->SetRowValue(sum_, Slice(sum, kKeyAxis, n - 1, 1));
     return sum;
   }
 

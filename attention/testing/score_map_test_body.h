@@ -14,7 +14,7 @@ namespace regard {
 struct ScoreMapCase {
   void (*register_map)(ScoreMapRegistry& maps);
   const char* options;    // a text proto
-  bool is_plain = false;  // as in CheckedScoreMap
+  bool is_plain = false;  // as in ScoreMapToCheck
 };
 
 // The generated test runs all ScoreMapChecks() for each set of options.

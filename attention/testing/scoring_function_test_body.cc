@@ -30,7 +30,7 @@ TEST_P(ScoringFunctionTest, Holds) {
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(tested.options,
                                                             options.get()))
       << "test_options: " << tested.options;
-  const std::optional<ScoreWidths> widths = CheckedWidths(info, *options);
+  const std::optional<ScoreWidths> widths = TestWidths(info, *options);
   ASSERT_TRUE(widths.has_value()) << "invalid test_options: " << tested.options;
   Expectations expect;
   check.run({registry, info, *options, *widths}, expect);
@@ -43,7 +43,7 @@ TEST_P(ScoringFunctionTest, Holds) {
   // CHECK-fail.
   ScorerUnderTest<double> scorer(registry, *options, *widths);
   ScoringProblem problem = ScoringProblem::Random(1, 1, 1, *widths);
-  problem.positions.first_key = scorer.scorer().LongestDistance() + 1;
+  problem.positions.first_key = scorer.scorer().MaxDistance() + 1;
   EXPECT_DEATH(scorer.Compute(problem), "");
 }
 

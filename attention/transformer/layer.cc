@@ -98,17 +98,17 @@ PreparedSource<T> TransformerLayer<T>::PrepareMemory(Forward<T>& forward,
 }
 
 template <typename T>
-void TransformerLayer<T>::KeepMemory(const PreparedSource<T>& memory,
-                                     LayerState<T>* state) const {
-  state->SetSource(memory_keys_, memory.keys);
-  state->SetSource(memory_values_, memory.values);
+void TransformerLayer<T>::StoreMemory(const PreparedSource<T>& memory,
+                                      LayerState<T>* state) const {
+  state->SetSourceValue(memory_keys_, memory.keys);
+  state->SetSourceValue(memory_values_, memory.values);
 }
 
 template <typename T>
-PreparedSource<T> TransformerLayer<T>::KeptMemory(
+PreparedSource<T> TransformerLayer<T>::StoredMemory(
     const LayerState<T>& state) const {
   if (!has_cross_attention()) return {};
-  return {state.Source(memory_keys_), state.Source(memory_values_)};
+  return {state.SourceValue(memory_keys_), state.SourceValue(memory_values_)};
 }
 
 template <typename T>
@@ -183,14 +183,13 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
 }
 
 template <typename T>
-int64_t TransformerLayer<T>::LongestDistance() const {
-  return mixer_.has_value() ? kUnlimited : attention_->LongestDistance();
+int64_t TransformerLayer<T>::MaxDistance() const {
+  return mixer_.has_value() ? kUnlimited : attention_->MaxDistance();
 }
 
 template <typename T>
-int64_t TransformerLayer<T>::LongestCrossDistance() const {
-  return has_cross_attention() ? cross_attention_->LongestDistance()
-                               : kUnlimited;
+int64_t TransformerLayer<T>::MaxCrossDistance() const {
+  return has_cross_attention() ? cross_attention_->MaxDistance() : kUnlimited;
 }
 
 REGARD_INSTANTIATE_CLASS(TransformerLayer);

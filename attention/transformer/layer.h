@@ -69,10 +69,10 @@ class TransformerLayer {
   // Prepares memory [sources, time, memory width], once for all positions.
   // Requires cross-attention.
   PreparedSource<T> PrepareMemory(Forward<T>& forward, Var<T> memory) const;
-  // KeepMemory() stores a prepared memory in the state. KeptMemory() returns
+  // StoreMemory() stores a prepared memory in the state. StoredMemory() returns
   // it, or an empty source if none was stored.
-  void KeepMemory(const PreparedSource<T>& memory, LayerState<T>* state) const;
-  PreparedSource<T> KeptMemory(const LayerState<T>& state) const;
+  void StoreMemory(const PreparedSource<T>& memory, LayerState<T>* state) const;
+  PreparedSource<T> StoredMemory(const LayerState<T>& state) const;
 
   // x [batch, time, width] -> the same shape.
   Var<T> operator()(Forward<T>& forward, Var<T> x,
@@ -81,8 +81,8 @@ class TransformerLayer {
   bool has_cross_attention() const { return cross_attention_.has_value(); }
   // The largest distances that self-attention and cross-attention accept.
   // kUnlimited if there is no limit, or if the layer lacks this attention.
-  int64_t LongestDistance() const;
-  int64_t LongestCrossDistance() const;
+  int64_t MaxDistance() const;
+  int64_t MaxCrossDistance() const;
 
  private:
   Var<T> AttendToSelf(Forward<T>& forward, Var<T> x,

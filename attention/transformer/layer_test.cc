@@ -18,13 +18,13 @@ namespace regard {
 namespace {
 
 // Counts the elements that are appended to a state.
-class CountingState : public TapeState<float> {
+class CountingState : public TapeLayerState<float> {
  public:
-  using TapeState<float>::TapeState;
+  using TapeLayerState<float>::TapeLayerState;
 
   Var<float> Append(int slot, Var<float> part) override {
     numbers_ += part.size();
-    return TapeState<float>::Append(slot, part);
+    return TapeLayerState<float>::Append(slot, part);
   }
   int64_t numbers() const { return numbers_; }
 

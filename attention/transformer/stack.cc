@@ -58,21 +58,21 @@ PreparedSource<T> TransformerStack<T>::PrepareMemory(Forward<T>& forward,
 }
 
 template <typename T>
-void TransformerStack<T>::KeepMemories(Forward<T>& forward, Var<T> memory,
-                                       LayerState<T>* state) const {
+void TransformerStack<T>::StoreMemories(Forward<T>& forward, Var<T> memory,
+                                        LayerState<T>* state) const {
   for (int64_t i = 0; i < layers(); ++i) {
-    layers_[static_cast<size_t>(i)]->KeepMemory(
+    layers_[static_cast<size_t>(i)]->StoreMemory(
         PrepareMemory(forward, i, memory), state);
   }
 }
 
 template <typename T>
-absl::Span<const PreparedSource<T>> TransformerStack<T>::KeptMemories(
+absl::Span<const PreparedSource<T>> TransformerStack<T>::StoredMemories(
     Tape<T>& tape, const LayerState<T>& state) const {
-  if (!layers_.front()->KeptMemory(state).keys.has_value()) return {};
+  if (!layers_.front()->StoredMemory(state).keys.has_value()) return {};
   auto* const memories = tape.arena().template New<PreparedSource<T>>(layers());
   for (size_t i = 0; i < layers_.size(); ++i) {
-    memories[i] = layers_[i]->KeptMemory(state);
+    memories[i] = layers_[i]->StoredMemory(state);
   }
   return {memories, layers_.size()};
 }
@@ -99,7 +99,7 @@ template <typename T>
 int64_t TransformerStack<T>::longest_memory() const {
   int64_t longest = kUnlimited;
   for (const auto& layer : layers_) {
-    longest = std::min(longest, PositionsWithin(layer->LongestCrossDistance()));
+    longest = std::min(longest, PositionsWithin(layer->MaxCrossDistance()));
   }
   return longest;
 }
@@ -110,7 +110,7 @@ template <typename T>
 int64_t TransformerStack<T>::longest_position() const {
   int64_t longest = longest_memory();
   for (const auto& layer : layers_) {
-    longest = std::min(longest, PositionsWithin(layer->LongestDistance()));
+    longest = std::min(longest, PositionsWithin(layer->MaxDistance()));
   }
   return longest;
 }

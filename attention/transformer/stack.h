@@ -34,11 +34,11 @@ class TransformerStack {
   PreparedSource<T> PrepareMemory(Forward<T>& forward, int64_t layer,
                                   Var<T> memory) const;
   // Prepares the memory for each layer and stores it in the state.
-  void KeepMemories(Forward<T>& forward, Var<T> memory,
-                    LayerState<T>* state) const;
+  void StoreMemories(Forward<T>& forward, Var<T> memory,
+                     LayerState<T>* state) const;
   // The stored memory of each layer, in the tape's arena. Empty if none was
   // stored.
-  absl::Span<const PreparedSource<T>> KeptMemories(
+  absl::Span<const PreparedSource<T>> StoredMemories(
       Tape<T>& tape, const LayerState<T>& state) const;
 
   // The slots that the layers keep between steps.

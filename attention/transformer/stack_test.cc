@@ -228,7 +228,7 @@ TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
     const Var<float> x = stack.run().Input({2, 7, 16});
     const Var<float> whole =
         stack.stack()(forward, x, {.mask = {.causal = true}});
-    TapeState<float> state(stack.stack().slots());
+    TapeLayerState<float> state(stack.stack().slots());
     for (int64_t t = 0; t < 7; ++t) {
       Var<float> step = forward.tape().Constant({2, 1, 16});
       for (int64_t b = 0; b < 2; ++b) {

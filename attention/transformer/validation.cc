@@ -64,8 +64,8 @@ TransformerLayerConfig WithDefaults(const AttentionRegistry& scorers,
       ReadsPositions(scorers, self.attention())) {
     cross.mutable_attention()->mutable_scaled_dot();
   }
-  ClearReplaced(layer.cross_attention(), &cross);
-  LayOver(layer.cross_attention(), &cross);
+  ClearReplacedFields(layer.cross_attention(), &cross);
+  MergeInto(layer.cross_attention(), &cross);
   if (HasLatent(cross) && !cross.latent().has_rotary_width()) {
     cross.mutable_latent()->set_rotary_width(0);
   }
@@ -207,14 +207,14 @@ TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
                                    int64_t index) {
   TransformerLayerConfig layer = Parts(config);
   if (config.pattern_size() > 0) {
-    LayOverTransformer(
+    MergeTransformerInto(
         config.pattern(static_cast<int>(index % config.pattern_size())),
         &layer);
   }
   return WithDefaults(scorers, config, std::move(layer));
 }
 
-void ClearReplaced(const MultiHead& part, MultiHead* whole) {
+void ClearReplacedFields(const MultiHead& part, MultiHead* whole) {
   const auto clear = [](const auto& of_part, auto* below) {
     of_part.has_none() ? below->Clear() : below->clear_none();
   };

@@ -19,21 +19,22 @@ class TransformerLayerConfig;
 // Prepares a merge of `part` into `whole`, for a sink, a forgetting gate and
 // latents. If `part` has `none`, clears the message in `whole`. If `part` has
 // the message without `none`, clears a `none` in `whole`.
-void ClearReplaced(const MultiHead& part, MultiHead* whole);
+void ClearReplacedFields(const MultiHead& part, MultiHead* whole);
 
-// Like LayOver(), for a TransformerConfig or TransformerLayerConfig. In
+// Like MergeInto(), for a TransformerConfig or TransformerLayerConfig. In
 // addition, `none` in `part` replaces a feed-forward network, sink, forgetting
 // gate or latents in `whole`.
 template <typename Config>
-void LayOverTransformer(const Config& part, Config* whole) {
+void MergeTransformerInto(const Config& part, Config* whole) {
   if (part.feed_forward().has_none()) whole->clear_feed_forward();
   if (part.has_attention()) {
-    ClearReplaced(part.attention(), whole->mutable_attention());
+    ClearReplacedFields(part.attention(), whole->mutable_attention());
   }
   if (part.has_cross_attention()) {
-    ClearReplaced(part.cross_attention(), whole->mutable_cross_attention());
+    ClearReplacedFields(part.cross_attention(),
+                        whole->mutable_cross_attention());
   }
-  LayOver(part, whole);
+  MergeInto(part, whole);
 }
 
 // The complete config of layer `index`: the pattern is merged, and defaults

@@ -84,7 +84,7 @@ uint64_t RandomBfloat16Products::Next() {
   return bits ^ (bits >> 31);
 }
 
-int64_t RandomBfloat16Products::Below(int64_t limit) {
+int64_t RandomBfloat16Products::UniformInt(int64_t limit) {
   return static_cast<int64_t>((Next() >> 32) * static_cast<uint64_t>(limit) >>
                               32);
 }
@@ -137,17 +137,18 @@ void RandomBfloat16Products::Fill(std::vector<float>& numbers, int64_t count,
 }
 
 void RandomBfloat16Products::Choose(int64_t max_extent, Product& product) {
-  product.m = Below(max_extent + 1);
-  product.k = Below(max_extent + 1);
-  product.n = Below(max_extent + 1);
+  product.m = UniformInt(max_extent + 1);
+  product.k = UniformInt(max_extent + 1);
+  product.n = UniformInt(max_extent + 1);
   product.a_transposed = Coin();
   product.b_transposed = Coin();
   product.has_pairs = Coin();
-  product.gap = Coin() ? Below(9) : 0;
-  product.addend = Below(4);
-  product.cut_of_k = Below(product.k / kBfloat16Piece + 1) * kBfloat16Piece;
-  product.cut_of_n = Below(product.n / kPairPanel + 1) * kPairPanel;
-  const int64_t kind = Below(kKinds);
+  product.gap = Coin() ? UniformInt(9) : 0;
+  product.addend = UniformInt(4);
+  product.cut_of_k =
+      UniformInt(product.k / kBfloat16Piece + 1) * kBfloat16Piece;
+  product.cut_of_n = UniformInt(product.n / kPairPanel + 1) * kPairPanel;
+  const int64_t kind = UniformInt(kKinds);
   const int64_t outer = std::max({product.m, product.k, product.n}) + 9;
   Fill(a_, (product.a_transposed ? product.k : product.m) * outer, kind);
   Fill(b_, (product.b_transposed ? product.n : product.k) * outer, kind);

@@ -36,8 +36,8 @@ class RandomBfloat16Products {
   struct Product;
 
   uint64_t Next();
-  int64_t Below(int64_t limit);
-  bool Coin() { return Below(2) == 1; }
+  int64_t UniformInt(int64_t limit);
+  bool Coin() { return UniformInt(2) == 1; }
   float Number(int64_t kind);
   void Fill(std::vector<float>& numbers, int64_t count, int64_t kind);
   void Choose(int64_t max_extent, Product& product);

@@ -95,7 +95,7 @@ class Product {
   // their last element, then continues with the next columns.
   void RunAcrossColumns(GemmAddend<T> addend, int64_t begin,
                         int64_t end) const {
-    const int64_t most = PacketsAcross<T>(c_.rows, b_.stride) * kPacketSize<T>;
+    const int64_t most = PacketsPerPass<T>(c_.rows, b_.stride) * kPacketSize<T>;
     for (int64_t j = begin; j < end; j += most) {
       const int64_t cols = std::min(most, end - j);
       for (int64_t first = 0; first < a_.cols; first += kGemmDepth) {
@@ -109,7 +109,7 @@ class Product {
         } else if (j + 2 * most <= end) {
           next = At(b_, 0, j + most);
         }
-        RunAcross<T>(
+        MultiplyTransposed<T>(
             {At(a_, 0, first), a_.stride, 1}, {b_, first, depth, j, cols, next},
             c_.rows,
             {c_.data + j, c_.stride, cols, alpha_, block.AddendAt(0, j)});
@@ -290,7 +290,7 @@ int64_t PackedSize(int64_t rows, int64_t cols) {
 }
 
 template <typename T>
-ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels) {
+ConstMatrix<T> WithPackedPanels(ConstMatrix<T> b, T* panels) {
   for (int64_t col = 0; col < b.cols; col += kGemmPanel<T>) {
     PackPanel(b, /*first=*/0, b.rows, col, panels + col * b.rows);
   }
@@ -359,7 +359,7 @@ int64_t RoundedGemmFlops() { return rounded_gemm_flops; }
 REGARD_INSTANTIATE_FUNCTION(Gemm);
 REGARD_INSTANTIATE_FUNCTION(GemmPlus);
 REGARD_INSTANTIATE_FUNCTION(PackedSize);
-REGARD_INSTANTIATE_FUNCTION(Packed);
+REGARD_INSTANTIATE_FUNCTION(WithPackedPanels);
 REGARD_INSTANTIATE_FUNCTION(PanelsMatch);
 REGARD_INSTANTIATE_FUNCTION(RoundedPairs);
 REGARD_INSTANTIATE_FUNCTION(PairsMatch);

@@ -45,8 +45,8 @@ void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
               MutableMatrix<T> c,
               ProductPrecision precision = ProductPrecision::kFull);
 
-// Returns the number of elements that Packed() stores for a matrix [rows,
-// cols].
+// Returns the number of elements that WithPackedPanels() stores for a matrix
+// [rows, cols].
 template <typename T>
 int64_t PackedSize(int64_t rows, int64_t cols);
 
@@ -55,7 +55,7 @@ int64_t PackedSize(int64_t rows, int64_t cols);
 // are bit-identical to products with `b`, but do not have to pack `b`. If the
 // left operand has few rows, packing takes as long as the product itself.
 template <typename T>
-ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
+ConstMatrix<T> WithPackedPanels(ConstMatrix<T> b, T* panels);
 
 // Whether `b.panels` contains bit-identical copies of the elements of `b`.
 // `b.panels` must not be null.

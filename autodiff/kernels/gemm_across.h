@@ -21,7 +21,7 @@ namespace regard {
 // Inner indices first .. first + depth - 1 of columns col .. col + cols - 1 of
 // a transposed right operand.
 template <typename T>
-struct ColumnsAcross {
+struct TransposedColumns {
   const ConstMatrix<T>& b;
   int64_t first, depth, col, cols;
   // The first element of the next group of columns, for prefetching. The next
@@ -34,8 +34,9 @@ struct ColumnsAcross {
 // Multiplies kRows rows, whose elements are contiguous, with kPackets packets
 // of columns. The last packet may be incomplete.
 template <typename T, int kRows, int kPackets>
-void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
-                   const GemmTile<T>& c) {
+void MultiplyRowsTransposed(const GemmRows<T>& a,
+                            const TransposedColumns<T>& across,
+                            const GemmTile<T>& c) {
   constexpr int64_t kSize = kPacketSize<T>;
   // The prefetch distance in elements. Memory delivers this many elements in a
   // fifth of a microsecond. A larger distance needs more buffers than a core
@@ -104,21 +105,21 @@ void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
 // Columns that are a multiple of 4 KiB apart compete for few sets of the
 // first-level cache, so one packet is faster.
 template <typename T>
-int PacketsAcross(int64_t rows, int64_t stride) {
+int PacketsPerPass(int64_t rows, int64_t stride) {
   constexpr int64_t kFewPlaces = 4096 / sizeof(T);
   return rows == 1 && stride % kFewPlaces != 0 ? 2 : 1;
 }
 
-// Multiplies any number of rows with up to PacketsAcross() packets of columns.
+// Multiplies any number of rows with up to PacketsPerPass() packets of columns.
 // Later groups of rows read the columns from a cache.
 template <typename T>
-void RunAcross(GemmRows<T> a, ColumnsAcross<T> across, int64_t rows,
-               GemmTile<T> c) {
+void MultiplyTransposed(GemmRows<T> a, TransposedColumns<T> across,
+                        int64_t rows, GemmTile<T> c) {
   if (across.cols > kPacketSize<T>) {
-    return RunRowsAcross<T, 1, 2>(a, across, c);
+    return MultiplyRowsTransposed<T, 1, 2>(a, across, c);
   }
   const auto run = [&](auto count) {
-    RunRowsAcross<T, count, 1>(a, across, c);
+    MultiplyRowsTransposed<T, count, 1>(a, across, c);
     a.data += count * a.row_step;
     c.data += count * c.stride;
     if (c.addend.data != nullptr) c.addend.data += count * c.addend.stride;

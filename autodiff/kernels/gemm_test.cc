@@ -198,7 +198,7 @@ void ExpectPackedHasTheBitsOfPlain(int64_t m, int64_t k, int64_t n, bool tb) {
   const ConstMatrix<T> plain = tb ? ConstMatrix<T>(b.data(), n, k).Transposed()
                                   : ConstMatrix<T>(b.data(), k, n);
   std::vector<T> panels(PackedSize<T>(k, n));
-  const ConstMatrix<T> packed = Packed(plain, panels.data());
+  const ConstMatrix<T> packed = WithPackedPanels(plain, panels.data());
   const ConstMatrix<T> rows(a.data(), m, k);
   for (const GemmMode mode : {GemmMode::kAssign, GemmMode::kAdd}) {
     std::vector<T> expected(m * n, T(77));
@@ -262,7 +262,7 @@ void ExpectThreadsGiveTheSameBits(int64_t m, int64_t k, int64_t n, bool tb) {
   const ConstMatrix<T> plain = tb ? ConstMatrix<T>(b.data(), n, k).Transposed()
                                   : ConstMatrix<T>(b.data(), k, n);
   std::vector<T> panels(PackedSize<T>(k, n));
-  const ConstMatrix<T> packed = Packed(plain, panels.data());
+  const ConstMatrix<T> packed = WithPackedPanels(plain, panels.data());
   const auto compute = [&] {
     std::vector<T> out(4 * m * n, T(77));
     T* const c = out.data();
@@ -325,7 +325,7 @@ TEST(GemmTest, AWarmProductOnThreadsAllocatesNothing) {
   const std::vector<float> b = Normal<float>(k * n, 19);
   std::vector<float> panels(PackedSize<float>(k, n)), c(m * n);
   const ConstMatrix<float> packed =
-      Packed(ConstMatrix<float>(b.data(), k, n), panels.data());
+      WithPackedPanels(ConstMatrix<float>(b.data(), k, n), panels.data());
   WorkerPool pool(3);
   const InferenceThreads scope(pool);
   const auto compute = [&] {

@@ -15,7 +15,7 @@ struct ConstMatrix {
   int64_t cols;
   int64_t stride;
   bool transposed = false;
-  // This matrix in the layout of Packed(), or null.
+  // This matrix in the layout of WithPackedPanels(), or null.
   const T* panels = nullptr;
   // The same matrix, rounded, in the layout of RoundedPairs(), or null.
   // Products with ProductPrecision::kBfloat16 read `pairs`, and others read

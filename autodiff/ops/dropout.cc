@@ -59,7 +59,7 @@ uint64_t DropoutMask::Key(int64_t first_row, int64_t first_column) const {
 void DropoutMask::FillRow(int64_t example, int64_t head, int64_t row,
                           int64_t first, int64_t count, uint8_t* keep) const {
   regard::FillRow({static_cast<uint32_t>(random_.step),
-                   static_cast<uint32_t>(random_.NumberOf(example)),
+                   static_cast<uint32_t>(random_.ExampleNumber(example)),
                    static_cast<uint32_t>(row)},
                   Hash(static_cast<uint64_t>(head), hash_), Threshold(rate_),
                   first, count, keep);
@@ -88,7 +88,7 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
   auto* const keep = tape.arena().template New<uint8_t>(x.size());
   uint8_t* row_keep = keep;
   for (int64_t i = 0; i < examples; ++i) {
-    const int64_t example = random.NumberOf(i);
+    const int64_t example = random.ExampleNumber(i);
     for (int64_t index = 0; index < outer * inner; ++index) {
       uint64_t key = hash;
       if (rank > 4) key = Hash(static_cast<uint64_t>(index / inner), key);

@@ -194,7 +194,8 @@ ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
   }
   if (products < 2) return transposed;
   const int64_t size = PackedSize<T>(part.cols, part.rows);
-  return Packed(transposed, node->tape->scratch().template New<T>(size));
+  return WithPackedPanels(transposed,
+                          node->tape->scratch().template New<T>(size));
 }
 
 template <typename T>

@@ -239,7 +239,8 @@ void ExpectBitsOfOneProduct(int64_t rows, int64_t steps, int64_t first_column,
   std::vector<Var<float>> xs, ys;
   for (int64_t t = 0; t < steps; ++t) {
     xs.push_back(RandomLeaf(tape, {rows, columns}, 10 + t));
-    ys.push_back(Linear(xs[t], Columns(weight, first_column, columns), {}));
+    ys.push_back(
+        Linear(xs[t], WeightColumns(weight, first_column, columns), {}));
     Seed(ys[t], 100 + t);
   }
   tape.BackwardTo({});
@@ -330,9 +331,9 @@ struct Step {
   bool lstm;
 
   Var<float> operator()(absl::Span<const Var<float>> in) const {
-    const Var<float> projected =
-        Linear(in[0], Columns(weights.input, 1, 3),
-               Linear(in[1], Columns(weights.input, 4, in[1].cols()), {}));
+    const Var<float> projected = Linear(
+        in[0], WeightColumns(weights.input, 1, 3),
+        Linear(in[1], WeightColumns(weights.input, 4, in[1].cols()), {}));
     SequenceInputs<float> inputs;
     inputs.projected =
         projected.Reshape({projected.dim(0), 1, projected.cols()});
@@ -408,7 +409,7 @@ TEST(LeafQueueTest, AWarmStepAllocatesNothing) {
     for (int t = 0; t < 5; ++t) {
       const Var<float> inputs[] = {y};
       const auto fn = [=](absl::Span<const Var<float>> in) {
-        return Linear(in[0], Columns(weight, 1, 2), {});
+        return Linear(in[0], WeightColumns(weight, 1, 2), {});
       };
       y = t % 2 == 0 ? Recompute(tape, absl::MakeConstSpan(inputs), fn)
                      : fn(inputs);

@@ -180,7 +180,7 @@ Var<T> Linear(Var<T> x, Var<T> weight, Var<T> addend) {
 }
 
 template <typename T>
-Var<T> Linear(Var<T> x, const Columns<T>& columns, Var<T> addend) {
+Var<T> Linear(Var<T> x, const WeightColumns<T>& columns, Var<T> addend) {
   const Shape& shape = columns.weight.shape();
   REGARD_CHECK_EQ(shape.rank(), 2) << "columns of a weight " << shape;
   REGARD_CHECK(columns.first >= 0 && columns.count >= 0 &&
@@ -196,7 +196,7 @@ Var<T> Linear(Var<T> x, const Columns<T>& columns, Var<T> addend) {
 #define REGARD_INSTANTIATE(T)                             \
   template Var<T> MatMul(Var<T>, Var<T>, Transpositions); \
   template Var<T> Linear(Var<T>, Var<T>, Var<T>);         \
-  template Var<T> Linear(Var<T>, const Columns<T>&, Var<T>);
+  template Var<T> Linear(Var<T>, const WeightColumns<T>&, Var<T>);
 REGARD_INSTANTIATE(float)
 REGARD_INSTANTIATE(double)
 #undef REGARD_INSTANTIATE

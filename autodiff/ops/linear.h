@@ -24,12 +24,12 @@ Var<T> MatMul(Var<T> a, Var<T> b, Transpositions transposed = {});
 // Linear() only. Acts as a weight [out, count] whose gradient is added to the
 // gradient of `weight`. Nothing is copied.
 template <typename T>
-struct Columns {
+struct WeightColumns {
   Var<T> weight;
   int64_t first;
   int64_t count;
 
-  Columns(Var<T> weight, int64_t first, int64_t count)
+  WeightColumns(Var<T> weight, int64_t first, int64_t count)
       : weight(weight), first(first), count(count) {}
 };
 
@@ -42,7 +42,7 @@ struct Columns {
 template <typename T>
 Var<T> Linear(Var<T> x, Var<T> weight, Var<T> addend);
 template <typename T>
-Var<T> Linear(Var<T> x, const Columns<T>& weight, Var<T> addend);
+Var<T> Linear(Var<T> x, const WeightColumns<T>& weight, Var<T> addend);
 
 }  // namespace regard
 

@@ -67,7 +67,7 @@ std::vector<GradientCase> Cases() {
                            {{{300, 2}}, {{3, 2}}, {{3}}}, affine));
   const auto columns = [](int64_t first, int64_t count) {
     return [=](auto&, auto in) {
-      return Linear(in[0], Columns(in[1], first, count), in[2]);
+      return Linear(in[0], WeightColumns(in[1], first, count), in[2]);
     };
   };
   cases.push_back(MakeCase("Linear", "some columns",
@@ -80,8 +80,8 @@ std::vector<GradientCase> Cases() {
                            {{{260, 2}}, {{3, 4}}, {{3}}}, columns(2, 2)));
   const auto parts = [](int64_t second) {
     return [=](auto&, auto in) {
-      return Linear(in[1], Columns(in[2], second, 3),
-                    Linear(in[0], Columns(in[2], 0, 2), in[3]));
+      return Linear(in[1], WeightColumns(in[2], second, 3),
+                    Linear(in[0], WeightColumns(in[2], 0, 2), in[3]));
     };
   };
   const std::vector<CheckedInput> two_parts = {
@@ -90,11 +90,11 @@ std::vector<GradientCase> Cases() {
   cases.push_back(
       MakeCase("Linear", "overlapping columns", two_parts, parts(1)));
   // A computed weight has no packed copy and no queue, unlike a leaf.
-  cases.push_back(MakeCase("Linear", "a weight that is computed",
-                           {{{2, 3}}, {{4, 5}}, {{4}}}, [](auto&, auto in) {
-                             return Linear(in[0], Columns(Tanh(in[1]), 1, 3),
-                                           in[2]);
-                           }));
+  cases.push_back(
+      MakeCase("Linear", "a weight that is computed",
+               {{{2, 3}}, {{4, 5}}, {{4}}}, [](auto&, auto in) {
+                 return Linear(in[0], WeightColumns(Tanh(in[1]), 1, 3), in[2]);
+               }));
   return cases;
 }
 
@@ -169,7 +169,7 @@ TEST(LinearValueTest, MultipliesWithSomeColumns) {
   Tape<double> tape;
   Var<double> x = tape.Input({1, 2}, {1, 10});
   Var<double> weight = tape.Input({2, 3}, {1, 2, 3, 4, 5, 6});
-  const Var<double> y = Linear(x, Columns(weight, 1, 2), {});
+  const Var<double> y = Linear(x, WeightColumns(weight, 1, 2), {});
   EXPECT_THAT(y.span(), ElementsAre(32, 65));
   if (auto d = y.grad_ref()) d.AddEach([](int64_t i) { return 1.0 + i; });
   tape.BackwardTo({});
@@ -186,10 +186,10 @@ TEST(LinearDeathTest, AddendsAndColumnsThatDoNotFit) {
                "Linear adds \\[2\\] to \\[2, 4\\]");
   EXPECT_DEATH(Linear(x, weight, tape.Full({1, 4}, 0)), "Linear adds");
   EXPECT_DEATH(Linear(x, tape.Full({3}, 1), {}), "with weight \\[3\\]");
-  EXPECT_DEATH(Linear(x, Columns(weight, 1, 3), {}),
+  EXPECT_DEATH(Linear(x, WeightColumns(weight, 1, 3), {}),
                "3 columns from 1 of a weight \\[4, 3\\]");
-  EXPECT_DEATH(Linear(x, Columns(weight, -1, 3), {}), "columns from -1");
-  EXPECT_DEATH(Linear(x, Columns(weight, 0, 2), {}),
+  EXPECT_DEATH(Linear(x, WeightColumns(weight, -1, 3), {}), "columns from -1");
+  EXPECT_DEATH(Linear(x, WeightColumns(weight, 0, 2), {}),
                "Linear of \\[2, 3\\] with weight \\[4, 2\\]");
 }
 

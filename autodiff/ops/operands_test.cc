@@ -44,7 +44,7 @@ std::vector<Operation> Operations() {
       {"Linear", {m, m, row}, [](const Vars& v) { Linear(v[0], v[1], v[2]); }},
       {"Linear",
        {m, m, m},
-       [](const Vars& v) { Linear(v[0], Columns(v[1], 0, 2), v[2]); }},
+       [](const Vars& v) { Linear(v[0], WeightColumns(v[1], 0, 2), v[2]); }},
       {"LayerNorm",
        {m, row, row},
        [](const Vars& v) { LayerNorm(v[0], v[1], v[2], 1e-5F); }},

@@ -162,7 +162,7 @@ TEST(RoundedAllocationTest, AWarmStepAllocatesNothing) {
     const Var<float> other = tape.Leaf(plain.data(), d_plain.data(), {24, 24});
     const Var<float> inputs[] = {tape.Full({6, 24}, 0.1F), weight};
     Var<float> x = Recompute(tape, absl::MakeConstSpan(inputs), Layers());
-    x = Linear(Linear(x, other, {}), Columns(weight, 0, 24), {});
+    x = Linear(Linear(x, other, {}), WeightColumns(weight, 0, 24), {});
     x = MatMul(MatMul(x, x, {.b = true}), x);
     tape.Backward(LinearCrossEntropy(x, weight, {}, targets) +
                   LinearCrossEntropy(x, other, {}, targets));

@@ -90,7 +90,7 @@ class ReplayState {
 // Returns a copy of the span `inputs` in the tape's arena. The Vars are the
 // operands of `operation`.
 template <typename T>
-absl::Span<const Var<T>> KeepInputs(const char* operation, Tape<T>& tape,
+absl::Span<const Var<T>> CopyInputs(const char* operation, Tape<T>& tape,
                                     absl::Span<const Var<T>> inputs) {
   for (const Var<T>& input : inputs) CheckOperand(operation, tape, input);
   auto* kept = tape.arena().template New<Var<T>>(inputs.size());
@@ -122,7 +122,7 @@ void AllocateGradients(absl::Span<const Var<T>> inputs) {
 // gradients are bit-identical to a direct call of fn.
 template <typename T, typename F>
 Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
-  const absl::Span<const Var<T>> kept = KeepInputs("Recompute", tape, inputs);
+  const absl::Span<const Var<T>> kept = CopyInputs("Recompute", tape, inputs);
   // Rewinding would discard the output, so it is copied to scratch storage
   // first.
   const bool recording = tape.recording();
@@ -174,7 +174,7 @@ Var<T> RecomputeRows(Tape<T>& tape, absl::Span<const Var<T>> inputs,
   REGARD_CHECK_GE(most, 1) << "rows per block of RecomputeRows";
   REGARD_CHECK_EQ(shape.rank(), 4) << "RecomputeRows to " << shape;
   const absl::Span<const Var<T>> kept =
-      KeepInputs("RecomputeRows", tape, inputs);
+      CopyInputs("RecomputeRows", tape, inputs);
   const int64_t batch = shape[0];
   const int64_t heads = shape[1];
   const int64_t rows = shape[2];
@@ -225,7 +225,7 @@ Var<T> RecomputeRows(Tape<T>& tape, absl::Span<const Var<T>> inputs,
 
 // Rows of a sequence, and the state after them.
 template <typename T>
-struct ChainLink {
+struct SequenceChunk {
   Var<T> rows;
   Var<T> state;
 };
@@ -242,13 +242,13 @@ struct ChainLink {
 // The requirements of Recompute() hold for each block. All states are in
 // memory, but only one block at a time.
 template <typename T, typename F>
-ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
-                            Var<T> state, const Shape& shape, int64_t most,
-                            F fn) {
+SequenceChunk<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
+                                Var<T> state, const Shape& shape, int64_t most,
+                                F fn) {
   REGARD_CHECK_GE(most, 1) << "rows per block of RecomputeChain";
   REGARD_CHECK_GE(shape.rank(), 2) << "RecomputeChain to " << shape;
   const absl::Span<const Var<T>> kept =
-      KeepInputs("RecomputeChain", tape, inputs);
+      CopyInputs("RecomputeChain", tape, inputs);
   if (state.has_value()) CheckOperand("RecomputeChain", tape, state);
   const int64_t rows = shape[-2];
   const int64_t width = shape[-1];
@@ -281,7 +281,8 @@ ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
       before = tape.View(states + (keeps ? block - 1 : 0) * last.size(),
                          last.shape());
     }
-    const ChainLink<T> link = fn(kept, before, block * most, count_of(block));
+    const SequenceChunk<T> link =
+        fn(kept, before, block * most, count_of(block));
     REGARD_CHECK_EQ(link.rows.shape(), shape.With(-2, count_of(block)))
         << "a block of RecomputeChain to " << shape;
     needs_grad |= link.rows.needs_grad() || link.state.needs_grad();
@@ -326,7 +327,7 @@ ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
           [&](Var<T> before) {
             return fn(kept, before, block * most, count_of(block));
           },
-          [&](const ChainLink<T>& link) {
+          [&](const SequenceChunk<T>& link) {
             if (y.grad_data() != nullptr) {
               if (auto d = link.rows.grad_ref()) {
                 T* const to = d.BeginPartial();

@@ -59,8 +59,8 @@ Var<T> ByRows(Tape<T>& tape, absl::Span<const Var<T>> in, int64_t most) {
 // [2, 1, 3], is tanh(state W + sum of the rows of x). A missing state means 0.
 struct Link {
   template <typename T>
-  ChainLink<T> operator()(absl::Span<const Var<T>> in, Var<T> state,
-                          int64_t first, int64_t count) const {
+  SequenceChunk<T> operator()(absl::Span<const Var<T>> in, Var<T> state,
+                              int64_t first, int64_t count) const {
     const Var<T> x = Slice(in[0], 1, first, count);
     if (!state.has_value()) state = x.tape().Full({2, 1, 3}, T(0));
     return {MatMul(x, in[1]) + state,
@@ -71,7 +71,7 @@ struct Link {
 // Returns rows and state, concatenated. Returns only the rows if `parts` is 1,
 // and only the state if it is 2.
 template <typename T>
-Var<T> PartsOf(const ChainLink<T>& link, int parts) {
+Var<T> PartsOf(const SequenceChunk<T>& link, int parts) {
   if (parts == 1) return link.rows;
   if (parts == 2) return link.state;
   return Concat<T>({link.rows, link.state}, 1);
@@ -79,7 +79,8 @@ Var<T> PartsOf(const ChainLink<T>& link, int parts) {
 
 // `in` contains x, W and possibly a state.
 template <typename T>
-ChainLink<T> Chained(Tape<T>& tape, absl::Span<const Var<T>> in, int64_t most) {
+SequenceChunk<T> Chained(Tape<T>& tape, absl::Span<const Var<T>> in,
+                         int64_t most) {
   return RecomputeChain(tape, in.first(2), in.size() > 2 ? in[2] : Var<T>(),
                         in[0].shape(), most, Link());
 }
@@ -145,7 +146,7 @@ TEST(RecomputeTest, AChainIsItsLinksOneAfterAnother) {
           std::vector<Var<T>> all;
           Var<T> state = in.size() > 2 ? in[2] : Var<T>();
           for (const auto& [first, count] : {std::pair(0, 2), {2, 2}, {4, 1}}) {
-            const ChainLink<T> link =
+            const SequenceChunk<T> link =
                 Link()(in.first(2), state, int64_t{first}, int64_t{count});
             all.push_back(link.rows);
             state = link.state;
@@ -278,8 +279,8 @@ TEST(RecomputeDeathTest, LinksHaveRowsAndTheirShapes) {
       "no rows and no state");
   const auto growing = [](absl::Span<const Var<double>> in, Var<double>,
                           int64_t first, int64_t count) {
-    return ChainLink<double>{Slice(in[0], 1, first, count),
-                             Slice(in[0], 1, 0, first + count)};
+    return SequenceChunk<double>{Slice(in[0], 1, first, count),
+                                 Slice(in[0], 1, 0, first + count)};
   };
   EXPECT_DEATH(
       RecomputeChain(tape, inputs, Var<double>(), {2, 5, 3}, 2, growing),

@@ -80,7 +80,7 @@ void CheckLinear(int64_t rows, int64_t first, int64_t count, bool packed) {
       packed ? owner.On(tape) : tape.Input({out, in}, owner.values);
   const Var<float> bias = NormalLeaf(tape, {out}, 2);
   const Var<float> x = NormalLeaf(tape, {rows, count}, 3);
-  const Var<float> y = Linear(x, Columns(weight, first, count), bias);
+  const Var<float> y = Linear(x, WeightColumns(weight, first, count), bias);
   const ConstMatrix<float> part(owner.values.data() + first, out, count, in);
   const ConstMatrix<float> rows_of_x(x.data(), rows, count);
   EXPECT_EQ(

@@ -88,11 +88,11 @@ class SoilingFinder : public FaultFinder<T> {
 }  // namespace
 
 template <typename T>
-FaultDrill DrillFaults(absl::FunctionRef<void(Tape<T>&)> run,
-                       bool once_a_name) {
+FaultInjectionResult InjectFaults(absl::FunctionRef<void(Tape<T>&)> run,
+                                  bool once_a_name) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
-  FaultDrill drill;
+  FaultInjectionResult drill;
   std::vector<Place> places;
   // Runs the function with one fault, and returns the fault that the finder
   // reports.
@@ -134,9 +134,9 @@ FaultDrill DrillFaults(absl::FunctionRef<void(Tape<T>&)> run,
   return drill;
 }
 
-template FaultDrill DrillFaults<float>(absl::FunctionRef<void(Tape<float>&)>,
-                                       bool);
-template FaultDrill DrillFaults<double>(absl::FunctionRef<void(Tape<double>&)>,
-                                        bool);
+template FaultInjectionResult InjectFaults<float>(
+    absl::FunctionRef<void(Tape<float>&)>, bool);
+template FaultInjectionResult InjectFaults<double>(
+    absl::FunctionRef<void(Tape<double>&)>, bool);
 
 }  // namespace regard

@@ -12,7 +12,7 @@
 
 namespace regard {
 
-struct FaultDrill {
+struct FaultInjectionResult {
   int faults = 0;                    // faults that had to be named
   std::set<std::string> operations;  // operations with faults
   int legal = 0;                     // legal scores of -inf, to be ignored
@@ -27,8 +27,8 @@ struct FaultDrill {
 // put into scores, where it is legal (see Tape::BeginScores()). Infinities are
 // not put into the operands of scores, because they may be legal there.
 template <typename T>
-FaultDrill DrillFaults(absl::FunctionRef<void(Tape<T>&)> run,
-                       bool once_a_name = false);
+FaultInjectionResult InjectFaults(absl::FunctionRef<void(Tape<T>&)> run,
+                                  bool once_a_name = false);
 
 }  // namespace regard
 

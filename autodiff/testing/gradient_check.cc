@@ -14,10 +14,10 @@ namespace regard {
 
 namespace {
 
-// Runs DrillFaults() on twice the sum of an operation's output.
-FaultDrill Drill(const GradientCase& test) {
-  const std::vector<std::vector<double>> values = CheckedValues(test.inputs);
-  return DrillFaults<double>([&](Tape<double>& tape) {
+// Runs InjectFaults() on twice the sum of an operation's output.
+FaultInjectionResult Drill(const GradientCase& test) {
+  const std::vector<std::vector<double>> values = TestInputValues(test.inputs);
+  return InjectFaults<double>([&](Tape<double>& tape) {
     std::vector<Var<double>> inputs;
     for (size_t i = 0; i < values.size(); ++i) {
       inputs.push_back(tape.Input(test.inputs[i].shape, values[i]));
@@ -46,9 +46,9 @@ FaultDrill Drill(const GradientCase& test) {
 
 void CheckGradients(const std::vector<GradientCase>& cases) {
   for (const std::string& text : GradientFailures(cases)) ADD_FAILURE() << text;
-  FaultDrill all;
+  FaultInjectionResult all;
   for (const GradientCase& test : cases) {
-    const FaultDrill drill = Drill(test);
+    const FaultInjectionResult drill = Drill(test);
     for (const std::string& text : drill.failures) {
       ADD_FAILURE() << test.operation << " " << test.label << ": " << text;
     }

@@ -21,7 +21,7 @@ TripleSplits SplitTriples(int32_t kinds, uint64_t seed) {
   // Fisher-Yates shuffle.
   const RandomStream random(seed, "canvases/triples");
   for (size_t i = triples.size(); i > 1; --i) {
-    std::swap(triples[i - 1], triples[random.BelowAt(i, i)]);
+    std::swap(triples[i - 1], triples[random.UniformIntAt(i, i)]);
   }
   const size_t test = (triples.size() + 4) / 5;
   const size_t dev = test + triples.size() / 10;
@@ -83,7 +83,7 @@ absl::StatusOr<DrawableObjects> ImageObjects(
                                                 absl::Span<uint8_t> pixels) {
     const std::vector<int64_t>& of_kind = of_kinds[static_cast<size_t>(kind)];
     const uint8_t* const image =
-        images.image(of_kind[random.BelowAt(number, of_kind.size())]);
+        images.image(of_kind[random.UniformIntAt(number, of_kind.size())]);
     std::copy_n(image, pixels.size(), pixels.begin());
   };
   return DrawableObjects{
@@ -104,12 +104,12 @@ CaptionSet MakeCanvases(int64_t count, const DrawableObjects& objects,
   std::vector<uint8_t> tile(static_cast<size_t>(side * side));
   for (int64_t i = 0; i < count; ++i) {
     uint64_t draw = static_cast<uint64_t>(i) * 8;
-    KindTriple kinds = triples[random.BelowAt(draw++, triples.size())];
+    KindTriple kinds = triples[random.UniformIntAt(draw++, triples.size())];
     // Shuffles the order in which the sentence names the kinds.
     for (size_t k = 3; k > 1; --k) {
-      std::swap(kinds[k - 1], kinds[random.BelowAt(draw++, k)]);
+      std::swap(kinds[k - 1], kinds[random.UniformIntAt(draw++, k)]);
     }
-    const auto corner = static_cast<int32_t>(random.BelowAt(draw++, 4));
+    const auto corner = static_cast<int32_t>(random.UniformIntAt(draw++, 4));
     const bool top = corner < 2;
     const bool left = corner % 2 == 0;
     // The quadrants of the three objects: the corner, the other quadrant in its

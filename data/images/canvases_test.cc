@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
 // Returns objects that are drawn as tiles, with one grey value per kind.
-DrawableObjects FlatThings() {
+DrawableObjects FlatObjects() {
   const auto draw = [](int32_t kind, uint64_t, absl::Span<uint8_t> pixels) {
     std::fill(pixels.begin(), pixels.end(), static_cast<uint8_t>(kind + 1));
   };
@@ -50,7 +50,7 @@ TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
 
 // The grey value of a quadrant determines the kind of its object.
 TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
-  const DrawableObjects objects = FlatThings();
+  const DrawableObjects objects = FlatObjects();
   const std::vector<std::string> prompt = {"see"};
   const CaptionSet set = MakeCanvases(60, objects, {{KindTriple{0, 1, 2}}},
                                       prompt, /*seed=*/1, "train");

@@ -407,10 +407,10 @@ TEST(UseClassesTest, LabelsAreThoseOfTheModel) {
                       .dev = {},
                       .test = {.labels = {1}},
                       .classes = {"a", "c"}};
-  ASSERT_THAT(UseClasses({"c", "b", "a"}, &data), IsOk());
+  ASSERT_THAT(ReplaceClasses({"c", "b", "a"}, &data), IsOk());
   EXPECT_THAT(data.train.labels, ElementsAre(2, 0, 2));
   EXPECT_THAT(data.test.labels, ElementsAre(0));
-  EXPECT_EQ(UseClasses({"a"}, &data).message(),
+  EXPECT_EQ(ReplaceClasses({"a"}, &data).message(),
             "error: data: the model does not know class 'c'; it knows a");
 }
 

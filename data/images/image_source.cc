@@ -310,8 +310,8 @@ ImageSet Part(const ImageSet& set, int64_t first, int64_t count) {
 
 }  // namespace
 
-absl::Status UseClasses(const std::vector<std::string>& classes,
-                        ImageSplits* data) {
+absl::Status ReplaceClasses(const std::vector<std::string>& classes,
+                            ImageSplits* data) {
   for (ImageSet* set : {&data->train, &data->dev, &data->test}) {
     for (int32_t& label : set->labels) {
       const std::string& name = data->classes[static_cast<size_t>(label)];

@@ -34,8 +34,8 @@ absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
 
 // Replaces the classes of the data with the classes of a trained model. Returns
 // an error, ready to print, for a class that the model does not have.
-absl::Status UseClasses(const std::vector<std::string>& classes,
-                        ImageSplits* data);
+absl::Status ReplaceClasses(const std::vector<std::string>& classes,
+                            ImageSplits* data);
 
 }  // namespace regard
 

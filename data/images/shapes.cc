@@ -117,7 +117,7 @@ ImageSet MakeShapes(int64_t count, int64_t size, uint64_t seed,
     };
     PlacedShape shape;
     shape.kind =
-        static_cast<int32_t>(choices.BelowAt(draw++, std::size(kKinds)));
+        static_cast<int32_t>(choices.UniformIntAt(draw++, std::size(kKinds)));
     shape.radius = between(0.16, 0.34) * side;
     shape.y = between(shape.radius, side - shape.radius);
     shape.x = between(shape.radius, side - shape.radius);

@@ -458,8 +458,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     const RandomStream stream(seed, "dev_sample");
     for (uint64_t i = 0;
          static_cast<int64_t>(held_out.size()) < options_.dev_sample(); ++i) {
-      held_out.insert(1 + static_cast<int64_t>(
-                              stream.BelowAt(i, static_cast<uint64_t>(pairs))));
+      held_out.insert(1 + static_cast<int64_t>(stream.UniformIntAt(
+                              i, static_cast<uint64_t>(pairs))));
     }
     return held_out;
   }

@@ -118,10 +118,10 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
     }
     double tested = options.max_length();
     if constexpr (kReversed) tested = options.max_test_length();
-    RefuseTooManyWords(2 * (1.0 * options.train() * options.max_length() +
-                            (1.0 * options.dev() + options.test()) * tested +
-                            1.0 * options.test() * options.max_apart_length()),
-                       "train", problems);
+    CheckWordCount(2 * (1.0 * options.train() * options.max_length() +
+                        (1.0 * options.dev() + options.test()) * tested +
+                        1.0 * options.test() * options.max_apart_length()),
+                   "train", problems);
     if (options.max_apart_length() == 0) return;
     problems.RequireInRange("min_apart_length", options.min_apart_length(), 1,
                             options.max_apart_length());
@@ -174,11 +174,12 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
       // Every pair reserves random numbers for its length and for the longest
       // sequence.
       uint64_t index = static_cast<uint64_t>(i) * (most + 1);
-      const uint64_t length = least + random.BelowAt(index++, most - least + 1);
+      const uint64_t length =
+          least + random.UniformIntAt(index++, most - least + 1);
       SentencePair& pair = pairs.emplace_back();
       for (uint64_t j = 0; j < length; ++j) {
-        pair.source.push_back(
-            absl::StrCat(random.BelowAt(index++, this->options_.symbols())));
+        pair.source.push_back(absl::StrCat(
+            random.UniformIntAt(index++, this->options_.symbols())));
       }
       pair.target = pair.source;
       if (kReversed) std::reverse(pair.target.begin(), pair.target.end());
@@ -212,9 +213,9 @@ class PlaceholderSource
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
-    RefuseTooManyWords(options.pairs() * (1.0 * options.source_words() +
-                                          options.target_words()),
-                       "pairs", problems);
+    CheckWordCount(options.pairs() *
+                       (1.0 * options.source_words() + options.target_words()),
+                   "pairs", problems);
   }
 
   // Adds pairs, and counts all words of both vocabularies. The vocabularies

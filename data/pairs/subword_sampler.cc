@@ -37,17 +37,17 @@ void SubwordSampler::Segment(std::optional<int64_t> epoch,
   for (size_t i = 0; i < ends_.size(); i += 2) {
     corpus->Add(ids(i, source), ids(i + 1, target));
   }
-  text_.Release();
+  text_.AdviseNotNeeded();
 }
 
-std::pair<int64_t, int64_t> SubwordSampler::Longest() const {
+std::pair<int64_t, int64_t> SubwordSampler::MaxLengths() const {
   const auto capped = [](int64_t count, int64_t most) {
     return most > 0 ? std::min(count, most) : count;
   };
   int64_t longest[2] = {0, 0};
   for (size_t i = 0; i < ends_.size(); ++i) {
     const int64_t tokens =
-        capped(ModelOf(i).MostTokens(Text(i)), options_.max_tokens());
+        capped(ModelOf(i).MaxTokens(Text(i)), options_.max_tokens());
     longest[i % 2] =
         std::max(longest[i % 2], capped(tokens + 1, options_.cut_tokens()));
   }

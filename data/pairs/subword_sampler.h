@@ -55,7 +55,7 @@ class SubwordSampler {
 
   // Returns upper bounds on the numbers of ids of a source and of a target in
   // any epoch, including <eos>.
-  std::pair<int64_t, int64_t> Longest() const;
+  std::pair<int64_t, int64_t> MaxLengths() const;
 
  private:
   // Returns the text of side `i`. Sources are at even indices, and targets at

@@ -127,10 +127,10 @@ TEST_F(SubwordSamplerTest, ADrawOverTheCapIsReplacedByTheBest) {
 
 TEST_F(SubwordSamplerTest, KnowsTheLongestSides) {
   using Lengths = std::pair<int64_t, int64_t>;
-  EXPECT_EQ(Sampler("")->Longest(), Lengths(12, 14));
-  EXPECT_EQ(Sampler("max_tokens: 12")->Longest(), Lengths(12, 13));
-  EXPECT_EQ(Sampler("cut_tokens: 4")->Longest(), Lengths(4, 4));
-  EXPECT_EQ(Sampler("", 0, {})->Longest(), Lengths(0, 0));
+  EXPECT_EQ(Sampler("")->MaxLengths(), Lengths(12, 14));
+  EXPECT_EQ(Sampler("max_tokens: 12")->MaxLengths(), Lengths(12, 13));
+  EXPECT_EQ(Sampler("cut_tokens: 4")->MaxLengths(), Lengths(4, 4));
+  EXPECT_EQ(Sampler("", 0, {})->MaxLengths(), Lengths(0, 0));
 }
 
 TEST_F(SubwordSamplerTest, OfNoPairsThereIsAnEmptyCorpus) {

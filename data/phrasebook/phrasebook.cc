@@ -76,11 +76,11 @@ enum class Meeting { kNone, kByChance, kInRole };
 Meeting MeetingOf(const PhrasebookSentence& sentence,
                   const PhrasebookOptions& options) {
   for (const auto& [noun, word] : sentence.pairs) {
-    if (IsHeldApart(noun, word, options)) return Meeting::kInRole;
+    if (IsHeldOut(noun, word, options)) return Meeting::kInRole;
   }
   for (absl::string_view noun : sentence.nouns) {
     for (absl::string_view word : sentence.words) {
-      if (IsHeldApart(noun, word, options)) return Meeting::kByChance;
+      if (IsHeldOut(noun, word, options)) return Meeting::kByChance;
     }
   }
   return Meeting::kNone;
@@ -170,8 +170,8 @@ class Splitter {
 
 }  // namespace
 
-bool IsHeldApart(absl::string_view noun, absl::string_view word,
-                 const PhrasebookOptions& options) {
+bool IsHeldOut(absl::string_view noun, absl::string_view word,
+               const PhrasebookOptions& options) {
   uint64_t bits = options.seed;
   for (const char letter : absl::StrCat(noun, " ", word)) {
     bits = phrasebook::MixBits(bits + static_cast<unsigned char>(letter) +

@@ -57,8 +57,8 @@ Phrasebook MakePhrasebook(const PhrasebookOptions& options = {});
 
 // Whether the pair of `noun` and `word`, a verb or an adjective, is held out.
 // Both must be English base forms.
-bool IsHeldApart(absl::string_view noun, absl::string_view word,
-                 const PhrasebookOptions& options);
+bool IsHeldOut(absl::string_view noun, absl::string_view word,
+               const PhrasebookOptions& options);
 
 }  // namespace regard
 

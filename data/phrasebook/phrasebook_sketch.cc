@@ -22,7 +22,7 @@ const Choice& ChooseByWeight(const RepeatedPtrField<Choice>& choices,
                              PhrasebookRandom& random) {
   int total = 0;
   for (const Choice& choice : choices) total += choice.weight();
-  int draw = random.Below(total);
+  int draw = random.UniformInt(total);
   int chosen = 0;
   while ((draw -= choices[chosen].weight()) >= 0) ++chosen;
   return choices[chosen];
@@ -56,7 +56,7 @@ class Drawer {
     if (step.has_phrase()) Run(step.phrase());
     if (step.has_adjective()) {
       sketch_.adjective =
-          ChooseAdjective(Phrase(step.adjective().of()).Kinds(),
+          ChooseAdjective(Phrase(step.adjective().of()).NounKinds(),
                           /*predicative=*/true, step.adjective().graded());
       REGARD_CHECK(sketch_.adjective != nullptr)
           << "no adjective is said of it";
@@ -88,7 +88,7 @@ class Drawer {
     }
     if ((objects & BitsOf(retry.takes_no())) != 0) return false;
     if (retry.has_takes_slot() &&
-        (objects & Phrase(retry.takes_slot()).Kinds()) == 0) {
+        (objects & Phrase(retry.takes_slot()).NounKinds()) == 0) {
       return false;
     }
     return !retry.subject_is_not_i() ||
@@ -129,7 +129,7 @@ class Drawer {
     if (choice.plain()) phrase.preceding = phrase.following = nullptr;
     if (choice.superlative()) {
       phrase.superlative = true;
-      SetAdjective(ChooseAdjective(phrase.Kinds(), false, true), phrase);
+      SetAdjective(ChooseAdjective(phrase.NounKinds(), false, true), phrase);
     }
     if (choice.has_adjective_percent()) {
       AddAdjectives(choice.adjective_percent(), phrase);
@@ -186,8 +186,8 @@ class Drawer {
   NounPhrase ChooseDefinite(const Noun& noun) {
     NounPhrase phrase = With("the", noun);
     phrase.plural = IsCounted(phrase) && random_.Chance(30);
-    const int draw = random_.Below(100);
-    const Bits kinds = phrase.Kinds();
+    const int draw = random_.UniformInt(100);
+    const Bits kinds = phrase.NounKinds();
     if ((kinds & KIN) != 0 || (draw < 20 && (kinds & OWNED) != 0)) {
       phrase.determiner = &Choose(grammar_.pronoun()).owner();
     } else if (draw < 35) {
@@ -212,14 +212,14 @@ class Drawer {
   // Draws a phrase such as `an old cat`, `three cats`, `cats` or `water`.
   NounPhrase ChooseIndefinite(const Noun& noun) {
     NounPhrase phrase = With("the", noun);
-    const int draw = random_.Below(100);
+    const int draw = random_.UniformInt(100);
     absl::string_view determiner = "bare";
     if (IsCounted(phrase)) {
       phrase.plural = draw >= 45;
       if (phrase.plural) {
         constexpr absl::string_view kNumbers[] = {"two", "three", "four",
                                                   "five"};
-        const absl::string_view number = kNumbers[random_.Below(4)];
+        const absl::string_view number = kNumbers[random_.UniformInt(4)];
         determiner = draw < 65 ? "bare" : draw < 85 ? number : "many";
       } else {
         determiner = "a";
@@ -231,7 +231,7 @@ class Drawer {
   }
 
   NounPhrase ChooseDoer() {
-    const int draw = random_.Below(100);
+    const int draw = random_.UniformInt(100);
     if (draw < 40) return {.pronoun = &Choose(grammar_.pronoun())};
     if (draw < 52) return {.name = &Choose(grammar_.name())};
     const bool animal = HasTrait(ANIMALS_TOO) && random_.Chance(50);
@@ -268,9 +268,9 @@ class Drawer {
   }
 
   NounPhrase ChooseCompared() {
-    const Bits common =
-        Phrase(SUBJECT).Kinds() & (BitsOf(sketch_.adjective->kind()) |
-                                   BitsOf(sketch_.adjective->predicative()));
+    const Bits common = Phrase(SUBJECT).NounKinds() &
+                        (BitsOf(sketch_.adjective->kind()) |
+                         BitsOf(sketch_.adjective->predicative()));
     NounPhrase phrase = ChooseDefinite(ChooseNoun(common));
     phrase.preceding = phrase.following = nullptr;
     if ((common & PEOPLE) != 0 && random_.Chance(30)) {
@@ -284,7 +284,7 @@ class Drawer {
     for (int i = 0; i < 2; ++i) {
       if (!random_.Chance(percent)) continue;
       const Adjective* adjective =
-          ChooseAdjective(phrase.Kinds(), /*predicative=*/false,
+          ChooseAdjective(phrase.NounKinds(), /*predicative=*/false,
                           /*graded=*/false);
       if (adjective != nullptr) SetAdjective(adjective, phrase);
     }
@@ -318,7 +318,7 @@ class Drawer {
     Bits kinds = any ? kAnything : BitsOf(choice.kind());
     const auto& subject = sketch_.phrases[SUBJECT];
     if (choice.kind_for_animals_size() > 0 && subject.has_value() &&
-        (subject->Kinds() & ANIMAL) != 0) {
+        (subject->NounKinds() & ANIMAL) != 0) {
       kinds = BitsOf(choice.kind_for_animals());
     }
     if (choice.of_verb()) kinds &= BitsOf(sketch_.verb->object());
@@ -335,7 +335,7 @@ class Drawer {
 
   template <typename Word>
   const Word& Choose(const RepeatedPtrField<Word>& words) {
-    return words[random_.Below(words.size())];
+    return words[random_.UniformInt(words.size())];
   }
 
   // Chooses from a list in the grammar. Draws no random number if the list has
@@ -354,7 +354,7 @@ class Drawer {
       if (fits(words[i])) fitting_.push_back(i);
     }
     const auto count = static_cast<int>(fitting_.size());
-    return count == 0 ? nullptr : &words[fitting_[random_.Below(count)]];
+    return count == 0 ? nullptr : &words[fitting_[random_.UniformInt(count)]];
   }
 
   const NounPhrase& Phrase(Slot slot) const {
@@ -403,7 +403,7 @@ bool NounPhrase::IsPlural() const {
   return PersonOf() == FIRST_PLURAL || PersonOf() == THIRD_PLURAL;
 }
 
-Bits NounPhrase::Kinds() const {
+Bits NounPhrase::NounKinds() const {
   return noun == nullptr ? Bits{PEOPLE} : BitsOf(noun->kind());
 }
 

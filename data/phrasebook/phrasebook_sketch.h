@@ -29,13 +29,13 @@ class PhrasebookRandom {
 
   // Returns a number that is uniform in [0, bound), where 0 < bound < 2^31. The
   // bias is below bound / 2^32.
-  int Below(int bound) {
+  int UniformInt(int bound) {
     const uint64_t high = MixBits(state_ += 0x9e3779b97f4a7c15u) >> 32;
     return static_cast<int>((high * static_cast<uint64_t>(bound)) >> 32);
   }
 
   // Returns true with a probability of `percent` / 100.
-  bool Chance(int percent) { return Below(100) < percent; }
+  bool Chance(int percent) { return UniformInt(100) < percent; }
 
  private:
   uint64_t state_;
@@ -59,7 +59,7 @@ struct NounPhrase {
   bool IsFeminine() const;
   Person PersonOf() const;
   bool IsPlural() const;
-  Bits Kinds() const;  // PEOPLE for pronouns and names
+  Bits NounKinds() const;  // PEOPLE for pronouns and names
 };
 
 // The parts of a sentence, before it is rendered in a language.

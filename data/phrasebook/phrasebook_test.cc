@@ -107,7 +107,7 @@ bool HasWordsHeldApart(const SentencePair& pair,
       if (words->count(word_form) == 0) continue;
       for (const std::string& noun : nouns->at(noun_form)) {
         for (const std::string& word : words->at(word_form)) {
-          if (IsHeldApart(noun, word, options)) return true;
+          if (IsHeldOut(noun, word, options)) return true;
         }
       }
     }
@@ -301,8 +301,8 @@ TEST(PhrasebookTest, HoldsTheShareOfPairsApartThatOptionsSay) {
     for (const phrasebook::Verb& verb : grammar.verb()) {
       ++pairs;
       const auto is_apart = [&](int percent) {
-        return IsHeldApart(noun.english(0), verb.english(0),
-                           {.apart_percent = percent});
+        return IsHeldOut(noun.english(0), verb.english(0),
+                         {.apart_percent = percent});
       };
       if (is_apart(20)) ++apart;
       EXPECT_FALSE(is_apart(0));

@@ -42,16 +42,16 @@ AddedToken ReadAddedToken(const JsonObject& json) {
   AddedToken token;
   token.text = json.Text("content");
   if (json.Has("content") && token.text.empty()) {
-    json.Complain("content", "content must not be empty");
+    json.AddProblem("content", "content must not be empty");
   }
   token.left_strip = json.Bool("lstrip", false);
   token.right_strip = json.Bool("rstrip", false);
   token.special = json.Bool("special", true);
   token.normalized = json.Bool("normalized", !token.special);
   if (json.Bool("single_word", false)) {
-    json.Complain("single_word",
-                  "single_word must be false: Regard also finds added tokens "
-                  "inside words");
+    json.AddProblem("single_word",
+                    "single_word must be false: Regard also finds added tokens "
+                    "inside words");
   }
   return token;
 }

@@ -33,7 +33,8 @@ std::string Quoted(absl::string_view token) {
 // Reports a problem if the field `key` is present and is not `wanted`.
 void WantBool(const JsonObject& json, const std::string& key, bool wanted) {
   if (json.Bool(key, wanted) == wanted) return;
-  json.Complain(key, absl::StrCat(key, " must be ", wanted ? "true" : "false"));
+  json.AddProblem(key,
+                  absl::StrCat(key, " must be ", wanted ? "true" : "false"));
 }
 
 void WantEmpty(const JsonObject& json, const std::string& key) {
@@ -56,9 +57,9 @@ void CheckByteLevel(const JsonObject& json, const std::string& key) {
 // Checks the fields of tokenizer.json other than its tokens.
 void CheckOptions(const JsonObject& json) {
   if (json.Has("normalizer")) {
-    json.Complain("normalizer",
-                  "normalizer must be null: Regard does not normalize text "
-                  "before it is split into byte pairs");
+    json.AddProblem("normalizer",
+                    "normalizer must be null: Regard does not normalize text "
+                    "before it is split into byte pairs");
   }
   CheckByteLevel(json, "pre_tokenizer");
   CheckByteLevel(json, "decoder");
@@ -80,7 +81,7 @@ void CheckAround(const JsonObject& json) {
   part->Choice("type", {"ByteLevel", "TemplateProcessing"});
   constexpr char kTokens[] = "special_tokens";
   if (part->Has(kTokens) && !part->json()[kTokens].empty()) {
-    part->Complain(
+    part->AddProblem(
         kTokens,
         "special_tokens must be empty: Regard puts no tokens around a text");
   }
@@ -159,7 +160,7 @@ void BytePairsReader::ReadVocabulary(const JsonObject& json) {
     if (problem.empty()) {
       vocabulary_.emplace(token, static_cast<int32_t>(id));
     } else {
-      json.Complain(token, problem);
+      json.AddProblem(token, problem);
     }
   }
 }
@@ -203,7 +204,7 @@ void BytePairsReader::ReadMerges(const JsonObject& model) {
     const std::string problem = pair.size() == 2
                                     ? AddMerge(pair[0], pair[1])
                                     : "a merge must have two tokens";
-    if (!problem.empty()) model.Complain("merges", problem);
+    if (!problem.empty()) model.AddProblem("merges", problem);
   }
 }
 
@@ -233,12 +234,12 @@ void BytePairsReader::AddToken(const JsonObject& json, const std::string& key,
   if (token.text.empty()) return;  // an empty text is already a problem
   const int32_t known = Find(token.text);
   if (known >= 0 && known != id) {
-    return json.Complain(
+    return json.AddProblem(
         key, absl::StrCat(Quoted(token.text), " has two ids, ", id, " and ",
                           known, "; each token must have only one"));
   }
   const std::string problem = TakeId(token.text, id);
-  if (!problem.empty()) return json.Complain(key, problem);
+  if (!problem.empty()) return json.AddProblem(key, problem);
   token.id = static_cast<int32_t>(id);
   added_.try_emplace(token.text, token);
 }
@@ -284,7 +285,7 @@ void BytePairsReader::ReadSpecialTokens(const JsonObject& json) {
   const auto add = [&](const std::string& key, AddedToken token) {
     const int32_t id = Find(token.text);
     if (id < 0) {
-      return json.Complain(
+      return json.AddProblem(
           key, absl::StrCat(key, " must be a token of the vocabulary; ",
                             Quoted(token.text), " has no id"));
     }

@@ -76,7 +76,7 @@ using Words = std::vector<absl::string_view>;
 EntailmentPairs::Part PartOf(absl::string_view sentence, uint64_t seed) {
   const uint64_t quarter =
       RandomStream(seed, absl::StrCat("data/entailment/", sentence))
-          .BelowAt(0, 4);
+          .UniformIntAt(0, 4);
   return quarter == 0   ? EntailmentPairs::Part::kDev
          : quarter == 1 ? EntailmentPairs::Part::kTest
                         : EntailmentPairs::Part::kTrain;
@@ -112,7 +112,7 @@ EntailmentPairs::Meanings EntailmentPairs::AllMeanings() {
   return meanings;
 }
 
-std::string EntailmentPairs::RulesOf(const Meanings& meanings) {
+std::string EntailmentPairs::GrammarRules(const Meanings& meanings) {
   std::string rules =
       "SENTENCE: 1 THING DOES THING .\n"
       "THING: 1 the NOUN | 1 the ADJECTIVE NOUN\n";
@@ -194,8 +194,8 @@ std::vector<LabelledText> EntailmentPairs::Make(int64_t count, uint64_t seed,
   std::string waiting;  // the first sentence of an unfinished pair
   std::vector<LabelledText> pairs;
   for (int64_t chunk = 0; std::ssize(pairs) < count; ++chunk) {
-    const std::string sentences =
-        grammar_.Sentences(kSentences, seed, absl::StrCat(purpose, "/", chunk));
+    const std::string sentences = grammar_.GenerateSentences(
+        kSentences, seed, absl::StrCat(purpose, "/", chunk));
     for (const absl::string_view first :
          absl::StrSplit(sentences, '\n', absl::SkipEmpty())) {
       if (std::ssize(pairs) == count) break;
@@ -213,7 +213,7 @@ std::vector<LabelledText> EntailmentPairs::Make(int64_t count, uint64_t seed,
       } else {
         std::vector<std::string> seconds = Apply(rule, first);
         if (seconds.empty()) continue;
-        pair.second = seconds[random.BelowAt(draws++, seconds.size())];
+        pair.second = seconds[random.UniformIntAt(draws++, seconds.size())];
         if (PartOf(*pair.second, seed) != part) continue;
       }
       pairs.push_back(std::move(pair));

@@ -81,14 +81,14 @@ class EntailmentPairs {
 
   static Meanings AllMeanings();
   // Returns the rules for a Grammar in which all words have the same weight.
-  static std::string RulesOf(const Meanings& meanings);
+  static std::string GrammarRules(const Meanings& meanings);
   // Whether a rule replaces a word that means `here` with a word that means
   // `there`.
   static bool Replaces(EntailmentRule rule, const Meaning& here,
                        const Meaning& there);
 
   const Meanings meanings_ = AllMeanings();
-  const Grammar grammar_{RulesOf(meanings_)};
+  const Grammar grammar_{GrammarRules(meanings_)};
 };
 
 }  // namespace regard

@@ -97,7 +97,7 @@ class GrammaticalitySource
     // `grammar` generates.
     const std::string purpose = absl::StrCat("grammaticality/", split);
     const std::string sentences =
-        Grammar(EnglishRules()).Sentences(count, seed, purpose);
+        Grammar(EnglishRules()).GenerateSentences(count, seed, purpose);
     const RandomStream random(seed, absl::StrCat("data/", purpose));
     std::vector<LabelledText> texts;
     for (const absl::string_view line : absl::StrSplit(
@@ -177,8 +177,8 @@ std::string WithWrongNumber(absl::string_view sentence, uint64_t choice) {
   return absl::StrJoin(words, " ");
 }
 
-absl::Status UseLabels(const std::vector<std::string>& labels,
-                       LabelledSplits* data) {
+absl::Status ReplaceLabels(const std::vector<std::string>& labels,
+                           LabelledSplits* data) {
   for (auto* split : {&data->train, &data->dev, &data->test}) {
     for (LabelledText& example : *split) {
       const std::string& name =

@@ -37,8 +37,8 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
 
 // Replaces the labels of the data with the labels of a trained model. Returns
 // an error, ready to print, for a label that the model does not have.
-absl::Status UseLabels(const std::vector<std::string>& labels,
-                       LabelledSplits* data);
+absl::Status ReplaceLabels(const std::vector<std::string>& labels,
+                           LabelledSplits* data);
 
 // Returns `sentence`, which is from the data source `grammar`, with one verb in
 // the wrong number. The verb has the index `choice`, modulo the number of

@@ -40,7 +40,7 @@ absl::Status MappedText::Map() {
   return absl::OkStatus();
 }
 
-void MappedText::Release() const {
+void MappedText::AdviseNotNeeded() const {
   if (text_.empty()) return;
   madvise(const_cast<char*>(text_.data()), text_.size(), MADV_DONTNEED);
 }

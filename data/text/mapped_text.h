@@ -32,7 +32,7 @@ class MappedText {
   absl::string_view text() const { return text_; }
 
   // Tells the system that the text will not be read soon.
-  void Release() const;
+  void AdviseNotNeeded() const;
 
  private:
   struct Close {

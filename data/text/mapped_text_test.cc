@@ -22,7 +22,7 @@ TEST(MappedTextTest, IsWhatWasWritten) {
   mapped.Append("");
   ASSERT_THAT(mapped.Map(), IsOk());
   EXPECT_EQ(mapped.text(), expected);
-  mapped.Release();
+  mapped.AdviseNotNeeded();
   EXPECT_EQ(mapped.text(), expected);
 }
 
@@ -30,7 +30,7 @@ TEST(MappedTextTest, NothingIsEmpty) {
   MappedText mapped;
   ASSERT_THAT(mapped.Map(), IsOk());
   EXPECT_EQ(mapped.text(), "");
-  mapped.Release();
+  mapped.AdviseNotNeeded();
   MappedText of_nothing;
   of_nothing.Append("");
   ASSERT_THAT(of_nothing.Map(), IsOk());

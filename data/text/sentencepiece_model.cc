@@ -135,7 +135,7 @@ std::string SentencepieceModel::Normalize(absl::string_view text) const {
       text, [this](absl::string_view rest) { return UserDefinedPrefix(rest); });
 }
 
-std::vector<absl::string_view> SentencepieceModel::Symbols(
+std::vector<absl::string_view> SentencepieceModel::SplitIntoCharacters(
     absl::string_view text) const {
   std::vector<absl::string_view> symbols;
   while (!text.empty()) {
@@ -168,7 +168,7 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
     }
   };
   std::vector<Symbol> symbols;
-  for (const absl::string_view symbol : Symbols(text)) {
+  for (const absl::string_view symbol : SplitIntoCharacters(text)) {
     const auto i = static_cast<int>(symbols.size());
     const Piece* piece = longest_user_ == 0 ? nullptr : Find(symbol);
     symbols.push_back(
@@ -329,7 +329,7 @@ std::vector<std::string> SentencepieceModel::Tokenize(
     case TrainerSpec::UNIGRAM:
       return Tokens(SegmentByScores(normal));
     default:
-      return Tokens(Symbols(normal));
+      return Tokens(SplitIntoCharacters(normal));
   }
 }
 
@@ -347,7 +347,7 @@ std::vector<std::string> SentencepieceModel::Sample(
       normal, [&] { return random.UniformAt(merges++) < sampling.alpha(); }));
 }
 
-int64_t SentencepieceModel::MostTokens(absl::string_view text) const {
+int64_t SentencepieceModel::MaxTokens(absl::string_view text) const {
   return static_cast<int64_t>(CharactersOf(Normalize(text)));
 }
 

@@ -61,7 +61,7 @@ class SentencepieceModel {
 
   // Returns the number of characters of the normalized text, which is an upper
   // bound on the number of tokens.
-  int64_t MostTokens(absl::string_view text) const;
+  int64_t MaxTokens(absl::string_view text) const;
 
   bool is_bpe() const { return type_ == sentencepiece::TrainerSpec::BPE; }
   bool is_unigram() const {
@@ -112,7 +112,8 @@ class SentencepieceModel {
   // characters in sampling.
   double Score(const Piece* piece, size_t length) const;
   // Returns the characters of `text`. User-defined pieces are not split.
-  std::vector<absl::string_view> Symbols(absl::string_view text) const;
+  std::vector<absl::string_view> SplitIntoCharacters(
+      absl::string_view text) const;
   // Converts pieces to tokens. Consecutive unknown pieces become one token.
   std::vector<std::string> Tokens(
       absl::Span<const absl::string_view> pieces) const;

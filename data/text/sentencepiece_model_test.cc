@@ -23,7 +23,7 @@
 namespace regard {
 namespace {
 
-using ::regard::testing::Handmade;
+using ::regard::testing::HandmadeSentencepiece;
 using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
 using ::testing::ElementsAre;
@@ -35,7 +35,7 @@ std::string Spaced(absl::string_view word) {
 }
 
 TEST(SentencepieceModelTest, MergesByScoreFromTheLeft) {
-  Handmade bpe(sentencepiece::TrainerSpec::BPE);
+  HandmadeSentencepiece bpe(sentencepiece::TrainerSpec::BPE);
   bpe.Add("ab", 0).Add("bc", -1).Add("abc", -2).Add("a", -3).Add("b", -4);
   bpe.Add("c", -5).Add(std::string(kSpaceSymbol), -6).Add("aa", -7);
   const auto model = bpe.Parse();
@@ -52,7 +52,7 @@ TEST(SentencepieceModelTest, MergesByScoreFromTheLeft) {
 TEST(SentencepieceModelTest, ScoresAreFinite) {
   for (const float score : {std::numeric_limits<float>::quiet_NaN(),
                             -std::numeric_limits<float>::infinity()}) {
-    Handmade unigram(sentencepiece::TrainerSpec::UNIGRAM);
+    HandmadeSentencepiece unigram(sentencepiece::TrainerSpec::UNIGRAM);
     unigram.Add("a", -2).Add("b", score);
     EXPECT_THAT(
         unigram.Parse(),
@@ -63,7 +63,7 @@ TEST(SentencepieceModelTest, ScoresAreFinite) {
 }
 
 TEST(SentencepieceModelTest, FindsTheLikeliestPieces) {
-  Handmade unigram(sentencepiece::TrainerSpec::UNIGRAM);
+  HandmadeSentencepiece unigram(sentencepiece::TrainerSpec::UNIGRAM);
   unigram.Add("a", -2).Add("b", -2).Add("ab", -3).Add("abb", -7);
   unigram.Add(Spaced("a"), -1).Add(std::string(kSpaceSymbol), -2);
   const auto model = unigram.Parse();
@@ -73,7 +73,7 @@ TEST(SentencepieceModelTest, FindsTheLikeliestPieces) {
 }
 
 TEST(SentencepieceModelTest, UnknownCharactersInARowAreOneToken) {
-  Handmade unigram(sentencepiece::TrainerSpec::UNIGRAM);
+  HandmadeSentencepiece unigram(sentencepiece::TrainerSpec::UNIGRAM);
   unigram.Add("a", -2).Add(std::string(kSpaceSymbol), -2);
   const auto model = unigram.Parse();
   ASSERT_THAT(model, IsOk());
@@ -85,7 +85,7 @@ TEST(SentencepieceModelTest, KeepsUserDefinedPiecesWhole) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   for (const auto type :
        {sentencepiece::TrainerSpec::BPE, sentencepiece::TrainerSpec::UNIGRAM}) {
-    Handmade made(type);
+    HandmadeSentencepiece made(type);
     made.Add("a", -1).Add("b", -2).Add("aab", -5);
     made.Add(std::string(kSpaceSymbol), -2);
     made.Add("ab", 0, Proto::USER_DEFINED);
@@ -101,7 +101,7 @@ using Scores = std::map<std::string, float>;
 
 absl::StatusOr<SentencepieceModel> ModelOf(
     sentencepiece::TrainerSpec::ModelType type, const Scores& scores) {
-  Handmade made(type);
+  HandmadeSentencepiece made(type);
   for (const auto& [piece, score] : scores) made.Add(piece, score);
   // The space before a text has only one segmentation.
   made.Add(std::string(kSpaceSymbol), -9);
@@ -241,8 +241,8 @@ TEST(SentencepieceModelTest, LeavesNoMergeOrEveryMergeOut) {
   EXPECT_THAT(model->Sample("abab", Sampling(1), random),
               ElementsAre(std::string(kSpaceSymbol), "a", "b", "a", "b"));
   EXPECT_THAT(model->Sample(" ", Sampling(1), random), IsEmpty());
-  EXPECT_EQ(model->MostTokens("abab"), 5);
-  EXPECT_EQ(model->MostTokens(""), 0);
+  EXPECT_EQ(model->MaxTokens("abab"), 5);
+  EXPECT_EQ(model->MaxTokens(""), 0);
 }
 
 TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
@@ -259,7 +259,7 @@ TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
 // If nbest_size is -1, the library measures the length of a user-defined piece
 // in characters. The weight of the first piece is then exp(1 * 0.5 - 0.1).
 TEST(SentencepieceModelTest, DrawsUserDefinedPiecesByTheirCharacters) {
-  Handmade made(sentencepiece::TrainerSpec::UNIGRAM);
+  HandmadeSentencepiece made(sentencepiece::TrainerSpec::UNIGRAM);
   made.Add("a", 0.5).Add("\u00e9a", -1).Add(std::string(kSpaceSymbol), -9);
   made.Add("\u00e9", -7,
            sentencepiece::ModelProto::SentencePiece::USER_DEFINED);
@@ -279,7 +279,7 @@ TEST(SentencepieceModelDeathTest, CharactersAreNotDrawn) {
 }
 
 TEST(SentencepieceModelTest, TrimsAndJoinsSpaces) {
-  Handmade characters(sentencepiece::TrainerSpec::CHAR);
+  HandmadeSentencepiece characters(sentencepiece::TrainerSpec::CHAR);
   characters.Add("a", -1).Add("b", -2).Add(std::string(kSpaceSymbol), -3);
   const auto model = characters.Parse();
   ASSERT_THAT(model, IsOk());
@@ -293,7 +293,7 @@ TEST(SentencepieceModelTest, TrimsAndJoinsSpaces) {
 
 TEST(SentencepieceModelTest, ItsVocabularyKeepsTheOrderOfThePieces) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
-  Handmade bpe(sentencepiece::TrainerSpec::BPE);
+  HandmadeSentencepiece bpe(sentencepiece::TrainerSpec::BPE);
   bpe.Add("<unk>", 0, Proto::UNKNOWN).Add("<s>", 0, Proto::CONTROL);
   bpe.Add("b", 0).Add("a", -1);
   const auto model = bpe.Parse();
@@ -308,19 +308,19 @@ TEST(SentencepieceModelTest, RefusesWhatItCannotRead) {
                        HasSubstr("m.model: error: must be a SentencePiece")));
   EXPECT_THAT(SentencepieceModel::Parse("", "m.model"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("")));
-  Handmade words(sentencepiece::TrainerSpec::WORD);
+  HandmadeSentencepiece words(sentencepiece::TrainerSpec::WORD);
   words.Add("a", 0);
   EXPECT_THAT(words.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
                                       HasSubstr("type WORD")));
-  Handmade bytes(sentencepiece::TrainerSpec::BPE);
+  HandmadeSentencepiece bytes(sentencepiece::TrainerSpec::BPE);
   bytes.Add("a", 0).proto().mutable_trainer_spec()->set_byte_fallback(true);
   EXPECT_THAT(bytes.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
                                       HasSubstr("byte_fallback")));
-  Handmade twice(sentencepiece::TrainerSpec::BPE);
+  HandmadeSentencepiece twice(sentencepiece::TrainerSpec::BPE);
   twice.Add("a", 0).Add("a", 0);
   EXPECT_THAT(twice.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
                                       HasSubstr("'a' occurs twice")));
-  Handmade damaged(sentencepiece::TrainerSpec::BPE);
+  HandmadeSentencepiece damaged(sentencepiece::TrainerSpec::BPE);
   damaged.Add("a", 0)
       .proto()
       .mutable_normalizer_spec()

@@ -22,7 +22,7 @@
 namespace regard {
 namespace {
 
-using ::regard::testing::Handmade;
+using ::regard::testing::HandmadeSentencepiece;
 using ::regard::testing::IsOk;
 
 // Returns sentences with composed and decomposed accents, wide forms, control
@@ -112,7 +112,7 @@ TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
        {sentencepiece::TrainerSpec::BPE, sentencepiece::TrainerSpec::UNIGRAM,
         sentencepiece::TrainerSpec::CHAR}) {
     for (const float best : {-1.0F, 0.5F}) {
-      Handmade made(type);
+      HandmadeSentencepiece made(type);
       *made.proto().mutable_normalizer_spec() = nfkc.normalizer_spec();
       made.Add("<unk>", 0, Proto::UNKNOWN);
       made.Add("a", best).Add("b", -1).Add("c", -2.5).Add("B", -3);
@@ -155,7 +155,7 @@ TEST(SentencepieceParityTest, SegmentsUnusedPiecesAsThePrograms) {
        {sentencepiece::TrainerSpec::BPE, sentencepiece::TrainerSpec::UNIGRAM,
         sentencepiece::TrainerSpec::CHAR}) {
     for (int trial = 0; trial < 20; ++trial) {
-      Handmade made(type);
+      HandmadeSentencepiece made(type);
       made.Add("<unk>", 0, Proto::UNKNOWN);
       made.Add(std::string(kSpaceSymbol), -1).Add("a", -2);
       std::set<std::string> pieces = {"a", "b", "c"};

@@ -94,13 +94,13 @@ class GrammarSource : public WithOptions<DataSource<TextData>, GrammarConfig> {
   absl::StatusOr<TextData> Load(const DataRequest& request) const override {
     const Grammar grammar(EnglishRules());
     const auto sentences = [&](int64_t count, const char* split) {
-      return grammar.Sentences(count, request.seed, split);
+      return grammar.GenerateSentences(count, request.seed, split);
     };
     TextData data;
     data.splits = {sentences(options_.train(), "train"),
                    sentences(options_.dev(), "dev"),
                    sentences(options_.test(), "test")};
-    data.entropy = grammar.SentenceEntropy() / grammar.LineLength();
+    data.entropy = grammar.SentenceEntropy() / grammar.MeanLineLength();
     return data;
   }
 };
@@ -116,7 +116,7 @@ class RepeatedTokensSource
                             1e6);
     const double longest =
         2.0 * options.length() + options.most_before() + options.most_gap();
-    RefuseTooManyWords(
+    CheckWordCount(
         longest * (1.0 * options.train() + options.dev() + options.test()),
         "train", problems);
   }
@@ -139,7 +139,7 @@ class RepeatedTokensSource
     uint64_t draws = 0;
     const auto below = [&](int bound) {
       return static_cast<int>(
-          random.BelowAt(draws++, static_cast<uint64_t>(bound)));
+          random.UniformIntAt(draws++, static_cast<uint64_t>(bound)));
     };
     std::vector<int> symbols(static_cast<size_t>(options_.symbols()));
     std::iota(symbols.begin(), symbols.end(), 0);

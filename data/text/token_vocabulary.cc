@@ -57,7 +57,7 @@ std::vector<std::string> TokensOfTokenizer(const JsonObject& tokenizer) {
       tokens[index] = token;
       continue;
     }
-    vocabulary->Complain(
+    vocabulary->AddProblem(
         token,
         absl::StrCat("the id of '", token, "' must be from 0 to ",
                      tokens.size() - 1, ", and no other token may have it"));

@@ -263,7 +263,7 @@ absl::StatusOr<WordPiece> WordPiece::FromText(absl::string_view text,
   return Create(std::move(tokens), path, options);
 }
 
-bool WordPiece::Continues(int32_t id) const {
+bool WordPiece::ContinuesWord(int32_t id) const {
   const absl::string_view token = Token(id);
   return options_.continuations && token.size() > kContinuation.size() &&
          token.substr(0, kContinuation.size()) == kContinuation;
@@ -344,7 +344,7 @@ std::string WordPiece::Decode(absl::Span<const int32_t> ids) const {
   std::vector<std::string> words;
   for (const int32_t id : ids) {
     if (id < 0 || id >= size() || IsSpecial(id)) continue;
-    if (Continues(id) && !words.empty()) {
+    if (ContinuesWord(id) && !words.empty()) {
       absl::StrAppend(&words.back(),
                       absl::StripPrefix(Token(id), kContinuation));
     } else {
@@ -365,7 +365,7 @@ std::string WordPiece::FillIn(absl::string_view text,
           return;
         }
         absl::string_view word = Token(ids[0]);
-        if (Continues(ids[0])) {
+        if (ContinuesWord(ids[0])) {
           absl::StripTrailingAsciiWhitespace(&filled);
           word.remove_prefix(kContinuation.size());
         }

@@ -83,7 +83,7 @@ class WordPiece : public TokenList {
   // Returns the id of a token as in the vocabulary, or -1 if there is none.
   using TokenList::Find;
   // Whether `id` continues a word.
-  bool Continues(int32_t id) const;
+  bool ContinuesWord(int32_t id) const;
 
   const WordPieceOptions& options() const { return options_; }
   int32_t unknown() const { return unknown_; }

@@ -203,9 +203,9 @@ TEST(WordPieceTest, KnowsItsTokens) {
   EXPECT_EQ(pieces.Token(6), "##b");
   EXPECT_EQ(pieces.Find("##b"), 6);
   EXPECT_EQ(pieces.Find("b"), -1);
-  EXPECT_TRUE(pieces.Continues(6));
-  EXPECT_FALSE(pieces.Continues(5));
-  EXPECT_FALSE(pieces.Continues(7));
+  EXPECT_TRUE(pieces.ContinuesWord(6));
+  EXPECT_FALSE(pieces.ContinuesWord(5));
+  EXPECT_FALSE(pieces.ContinuesWord(7));
   EXPECT_TRUE(pieces.IsSpecial(pieces.mask()));
   EXPECT_FALSE(pieces.IsSpecial(5));
   const auto again =

@@ -59,8 +59,8 @@ std::string GridSummary(const Grid& grid) {
   }
   return absl::StrCat(
       "This report on ", grid.label, " covers ",
-      Counted(CellsOf(grid).size(), "cell"), " with ",
-      Counted(seeds.size(), "seed"), " each. ",
+      Pluralize(CellsOf(grid).size(), "cell"), " with ",
+      Pluralize(seeds.size(), "seed"), " each. ",
       missing == 0 ? absl::StrCat("All ", grid.runs.size(), " runs finished")
                    : absl::StrCat(missing, " of ", grid.runs.size(), " runs ",
                                   missing == 1 ? "is" : "are", " missing"),
@@ -236,7 +236,8 @@ std::vector<Block> SharedBlocks(const Grid& grid) {
   return {size,
           absl::StrCat("All runs share ", SharedConfig(files, overrides), ".",
                        SharedData(grid, *first)),
-          Folded{"Fields that differ from their defaults", std::move(table)}};
+          CollapsibleBlock{"Fields that differ from their defaults",
+                           std::move(table)}};
 }
 
 // Returns the results for the primary metric. The results for other metrics are
@@ -251,9 +252,10 @@ Section ResultsSection(const Grid& grid) {
   section.blocks.emplace_back(ResultsTable(
       grid, primary.empty() ? metrics : std::vector<std::string>{primary}));
   if (!metrics.empty()) {
-    section.blocks.emplace_back(Folded{.label = kOtherMetrics,
-                                       .content = ResultsTable(grid, metrics),
-                                       .in_markdown = true});
+    section.blocks.emplace_back(
+        CollapsibleBlock{.label = kOtherMetrics,
+                         .content = ResultsTable(grid, metrics),
+                         .in_markdown = true});
   }
   return section;
 }
@@ -308,7 +310,7 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
     maps.maps.push_back(*map);
     maps.maps.back().title = cell;
     maps.maps.back().site.clear();
-    if (shown_source.empty()) shown_source = ShownTitle(*map);
+    if (shown_source.empty()) shown_source = FullTitle(*map);
   }
   std::string note = absl::StrCat(
       "Each map shows one run of a cell, with seed ", runs[0]->seed,
@@ -336,9 +338,9 @@ std::vector<Block> ByMetric(Table table, const std::string& primary) {
   table.rows.erase(others.begin(), others.end());
   if (table.rows.empty()) return {std::move(folded)};
   if (folded.rows.empty()) return {std::move(table)};
-  return {std::move(table), Folded{.label = kOtherMetrics,
-                                   .content = std::move(folded),
-                                   .in_markdown = true}};
+  return {std::move(table), CollapsibleBlock{.label = kOtherMetrics,
+                                             .content = std::move(folded),
+                                             .in_markdown = true}};
 }
 
 // Folds the rows of other metrics in the first block of the section.
@@ -362,7 +364,7 @@ Report AblationReport(const Grid& grid) {
                      "Its band reaches from the lowest to the highest run. "
                      "Both end where the shortest of these runs ends."}};
   curves.blocks.insert(curves.blocks.end(), plots.begin(), plots.end());
-  report.lead = ResultPicture(grid, comparisons);
+  report.lead = ResultBlocks(grid, comparisons);
   for (Block& block : SharedBlocks(grid)) {
     report.lead.push_back(std::move(block));
   }
@@ -377,7 +379,8 @@ Report AblationReport(const Grid& grid) {
     report.Add(std::move(section));
   }
   report.Add({"Overrides of the labels", {LabelsTable(grid)}});
-  report.Add({"Config of the first run", {Folded{"Show", FieldsText(grid)}}});
+  report.Add({"Config of the first run",
+              {CollapsibleBlock{"Show", FieldsText(grid)}}});
   return report;
 }
 

@@ -69,7 +69,8 @@ std::optional<ComparisonOverExamples> CompareOverExamples(
     const MeasuredSet ours = FindMeasuredSet(*run, metric);
     const MeasuredSet theirs = FindMeasuredSet(*baseline, metric);
     if (ours.set == nullptr || theirs.set == nullptr ||
-        ours.set->examples.empty() || !SameExamples(*ours.set, *theirs.set)) {
+        ours.set->examples.empty() ||
+        !HaveSameExamples(*ours.set, *theirs.set)) {
       return std::nullopt;
     }
     measured.push_back({ours.metric, theirs.metric, ExamplesKey(*ours.set),
@@ -208,7 +209,7 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
     seeds = std::max(seeds, comparison.differences.n);
   }
   const size_t count = MostOfAMetric(
-      comparisons, [](const Comparison& c) { return c.Measured(); });
+      comparisons, [](const Comparison& c) { return c.IsMeasured(); });
   std::vector<Block> notes;
   if (missing) {
     notes.push_back(
@@ -234,8 +235,8 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   notes.push_back(absl::StrFormat(
       "For %s of a metric, a significant difference requires at least %d "
       "seeds. With %s, the smallest possible corrected p-value is %.4g.%s",
-      Counted(count, "comparison"), SeedsForSignificance(count),
-      Counted(seeds, "seed"), reachable,
+      Pluralize(count, "comparison"), SeedsForSignificance(count),
+      Pluralize(seeds, "seed"), reachable,
       reachable > kSignificanceLevel
           ? " So no difference can be significant, whatever its size."
           : ""));
@@ -269,7 +270,7 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   std::map<std::string, std::vector<double*>> over_examples;
   for (Comparison& comparison : all) {
     // Does not correct for comparisons whose runs do not measure the metric.
-    if (!comparison.Measured()) continue;
+    if (!comparison.IsMeasured()) continue;
     over_seeds[comparison.metric].push_back(&comparison.corrected_p_value);
     if (!comparison.over_examples.has_value()) continue;
     over_examples[comparison.metric].push_back(
@@ -295,25 +296,27 @@ std::string TooFewSeeds(int seeds, size_t comparisons) {
   const int required = SeedsForSignificance(comparisons);
   if (comparisons == 0 || seeds >= required) return "";
   return absl::StrCat(
-      Counted(seeds, "seed"), ", no difference can be significant: ",
-      Counted(comparisons, "comparison"),
+      Pluralize(seeds, "seed"), ", no difference can be significant: ",
+      Pluralize(comparisons, "comparison"),
       comparisons == 1 ? " requires" : " require", " at least ", required);
 }
 
 std::string Verdict(const Comparison& comparison) {
   if (comparison.missing_pairs > 0) {
-    return absl::StrCat(Counted(comparison.missing_pairs, "pair"), " missing");
+    return absl::StrCat(Pluralize(comparison.missing_pairs, "pair"),
+                        " missing");
   }
   if (comparison.differences.n == 0) return "no pairs";
   if (std::isnan(comparison.corrected_p_value)) return "not finite";
-  if (!comparison.Significant()) return "not significant";
+  if (!comparison.IsSignificant()) return "not significant";
   return comparison.differences.mean > 0 ? "significantly higher"
                                          : "significantly lower";
 }
 
-absl::string_view Judgement(const Grid& grid, const Comparison& comparison) {
+absl::string_view BetterOrWorseText(const Grid& grid,
+                                    const Comparison& comparison) {
   const Better better = DirectionOf(grid, comparison.metric);
-  if (comparison.differences.n == 0 || !comparison.Significant() ||
+  if (comparison.differences.n == 0 || !comparison.IsSignificant() ||
       better == Better::kNeither) {
     return "";
   }
@@ -333,7 +336,8 @@ Section SeedsSection(const Grid& grid,
          ValueName(axis, axis.baseline), absl::StrCat(differences.n),
          differences.n == 0 ? "-" : SampleText(differences),
          PValue(comparison.p_value), PValue(comparison.corrected_p_value),
-         absl::StrCat(Verdict(comparison), Judgement(grid, comparison))});
+         absl::StrCat(Verdict(comparison),
+                      BetterOrWorseText(grid, comparison))});
   }
   Section section = {"Comparisons over seeds", SeedsNotes(comparisons)};
   section.blocks.insert(section.blocks.begin(), std::move(table));

@@ -48,8 +48,8 @@ struct Comparison {
 
   // Whether the runs at this value have the metric, or would have it if they
   // had not failed.
-  bool Measured() const { return differences.n > 0 || missing_pairs > 0; }
-  bool Significant() const { return corrected_p_value <= kSignificanceLevel; }
+  bool IsMeasured() const { return differences.n > 0 || missing_pairs > 0; }
+  bool IsSignificant() const { return corrected_p_value <= kSignificanceLevel; }
 };
 
 // Compares every value of every axis with the baseline of the axis, for each
@@ -73,7 +73,8 @@ std::string Verdict(const Comparison& comparison);
 
 // Returns " (better)" or " (worse)" if the difference is significant and the
 // metric defines which direction is better. Otherwise, returns "".
-absl::string_view Judgement(const Grid& grid, const Comparison& comparison);
+absl::string_view BetterOrWorseText(const Grid& grid,
+                                    const Comparison& comparison);
 
 // SeedsSection() and ExamplesSection() return sections of a report. The table
 // has one row for each comparison, with p-values and the verdict. The text

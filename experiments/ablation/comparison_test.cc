@@ -72,7 +72,7 @@ TEST(CompareWithBaselines, DoesNotTestTheSurvivors) {
   const std::vector<Comparison> all = CompareWithBaselines(grid);
   EXPECT_EQ(all[0].differences.n, 7);
   EXPECT_EQ(Verdict(all[0]), "1 pair missing");
-  EXPECT_FALSE(all[0].Significant());
+  EXPECT_FALSE(all[0].IsSignificant());
 }
 
 TEST(CompareWithBaselines, AMissingRunLeavesTheFamilyAsLargeAsItWas) {

@@ -99,7 +99,7 @@ std::string UnfinishedText(const RunStatus& status) {
   return absl::StrCat(StateName(status.state), " at step ", status.step);
 }
 
-std::string Counted(size_t count, absl::string_view noun) {
+std::string Pluralize(size_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
 }
 

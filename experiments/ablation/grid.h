@@ -107,7 +107,7 @@ Better DirectionOf(const Grid& grid, const std::string& metric);
 std::string UnfinishedText(const RunStatus& status);
 
 // Returns a text such as "1 cell" or "2 cells".
-std::string Counted(size_t count, absl::string_view noun);
+std::string Pluralize(size_t count, absl::string_view noun);
 
 // Reads the results of a finished run from its folder. If there are none, the
 // error states the reason from failure.txt, the state of the run, or a file

@@ -59,12 +59,13 @@ std::string MetricWithDirection(const Grid& grid, const std::string& metric) {
 
 ForestRow RowOf(const Grid& grid, const Comparison& comparison) {
   const Axis& axis = grid.axes[comparison.axis];
-  ForestRow row = {.label = ValueName(axis, comparison.value),
-                   .values = ValuesOf(grid, comparison.metric, comparison.axis,
-                                      comparison.value),
-                   .differences = comparison.by_seed,
-                   .verdict = absl::StrCat(Verdict(comparison),
-                                           Judgement(grid, comparison))};
+  ForestRow row = {
+      .label = ValueName(axis, comparison.value),
+      .values =
+          ValuesOf(grid, comparison.metric, comparison.axis, comparison.value),
+      .differences = comparison.by_seed,
+      .verdict = absl::StrCat(Verdict(comparison),
+                              BetterOrWorseText(grid, comparison))};
   // If pairs are missing, the finished runs are not a random sample of the
   // cell.
   if (comparison.missing_pairs == 0) {
@@ -75,7 +76,7 @@ ForestRow RowOf(const Grid& grid, const Comparison& comparison) {
     }
   }
   const Better better = DirectionOf(grid, comparison.metric);
-  if (comparison.Significant() && better != Better::kNeither) {
+  if (comparison.IsSignificant() && better != Better::kNeither) {
     row.tone = (comparison.differences.mean > 0) == (better == Better::kHigher)
                    ? ForestRow::Tone::kBetter
                    : ForestRow::Tone::kWorse;
@@ -102,7 +103,7 @@ ForestPlot AxisPlot(const Grid& grid, const std::string& metric, size_t axis,
       {.label = plot.baseline, .values = ValuesOf(grid, metric, axis, base)});
   for (const Comparison& comparison : comparisons) {
     if (comparison.metric != metric || comparison.axis != axis) continue;
-    if (comparison.Measured()) plot.rows.push_back(RowOf(grid, comparison));
+    if (comparison.IsMeasured()) plot.rows.push_back(RowOf(grid, comparison));
   }
   return plot;
 }
@@ -138,9 +139,9 @@ std::string SignificantSentence(const Grid& grid,
   return absl::StrFormat(
       "%s has a %s%s %s than %s: %s instead of %s. The difference over %s is "
       "%s%s (corrected p-value %.2g).",
-      row.label, Verdict(comparison), Judgement(grid, comparison),
+      row.label, Verdict(comparison), BetterOrWorseText(grid, comparison),
       comparison.metric, ValueName(axis, axis.baseline), mean(comparison.value),
-      mean(axis.baseline), Counted(comparison.differences.n, "seed"),
+      mean(axis.baseline), Pluralize(comparison.differences.n, "seed"),
       FormatMetric(comparison.differences.mean),
       row.low == 0 && row.high == 0
           ? ""
@@ -166,7 +167,7 @@ std::string ResultInWords(const Grid& grid,
   size_t tests = 0;
   int seeds = 0;
   for (const Comparison& comparison : comparisons) {
-    if (comparison.metric != metric || !comparison.Measured()) continue;
+    if (comparison.metric != metric || !comparison.IsMeasured()) continue;
     ++tests;
     seeds = std::max(seeds, comparison.differences.n);
   }
@@ -176,10 +177,10 @@ std::string ResultInWords(const Grid& grid,
     bool missing = false;
     for (const Comparison& comparison : comparisons) {
       if (comparison.metric != metric || comparison.axis != axis ||
-          !comparison.Measured()) {
+          !comparison.IsMeasured()) {
         continue;
       }
-      if (comparison.Significant()) {
+      if (comparison.IsSignificant()) {
         sentences.push_back(SignificantSentence(grid, comparison));
         continue;
       }
@@ -209,8 +210,8 @@ std::string ResultInWords(const Grid& grid,
   return absl::StrJoin(sentences, " ");
 }
 
-std::vector<Block> ResultPicture(const Grid& grid,
-                                 const std::vector<Comparison>& comparisons) {
+std::vector<Block> ResultBlocks(const Grid& grid,
+                                const std::vector<Comparison>& comparisons) {
   const std::string metric = PrimaryMetric(grid);
   if (metric.empty()) return {};
   std::vector<Block> blocks;

@@ -21,8 +21,8 @@ std::string ResultInWords(const Grid& grid,
 // Each dot is the metric for one seed, averaged over the values of the other
 // axes. With several axes, another plot shows each combination of values. Empty
 // if no run has a metric.
-std::vector<Block> ResultPicture(const Grid& grid,
-                                 const std::vector<Comparison>& comparisons);
+std::vector<Block> ResultBlocks(const Grid& grid,
+                                const std::vector<Comparison>& comparisons);
 
 // Returns a text such as "a", "a or b", or "a, b or c", if `last` is " or ".
 std::string InAList(const std::vector<std::string>& names,

@@ -107,7 +107,7 @@ TEST(ResultInWordsTest, BeginsWithWhatDiffers) {
 TEST(ResultPictureTest, ShowsEachAxisAndEachCombination) {
   const Grid grid = TwoByTwo(8);
   const std::vector<Block> blocks =
-      ResultPicture(grid, CompareWithBaselines(grid));
+      ResultBlocks(grid, CompareWithBaselines(grid));
   ASSERT_THAT(blocks, SizeIs(4));
   const auto& scores = std::get<ForestPlot>(blocks[1]);
   EXPECT_EQ(scores.title, "test/accuracy by score");
@@ -150,7 +150,7 @@ TEST(PrimaryMetricTest, IsShownThoughItIsNotOfTheTestSplit) {
   grid.primary = "dev/loss";
   EXPECT_THAT(MetricsToShow(grid),
               ElementsAre("dev/loss", "test/accuracy", "test/loss"));
-  EXPECT_THAT(ResultPicture({}, {}), IsEmpty());
+  EXPECT_THAT(ResultBlocks({}, {}), IsEmpty());
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ absl::Status SortByMetric(const std::string& metric,
   return absl::OkStatus();
 }
 
-absl::Status KeepTag(const std::string& tag, std::vector<GridRun>* runs) {
+absl::Status FilterByTag(const std::string& tag, std::vector<GridRun>* runs) {
   std::set<std::string> known;
   const auto tags_of = [](const GridRun& run) {
     std::vector<std::string> tags;

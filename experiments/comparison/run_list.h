@@ -29,7 +29,7 @@ absl::Status SortByMetric(const std::string& metric,
 
 // Removes the runs whose config does not have the tag. If no run has it,
 // returns an error that can be printed as it is.
-absl::Status KeepTag(const std::string& tag, std::vector<GridRun>* runs);
+absl::Status FilterByTag(const std::string& tag, std::vector<GridRun>* runs);
 
 // Returns the index of the run whose config has the fewest differences from the
 // configs of the other runs. Returns the first of several such runs. Ignores

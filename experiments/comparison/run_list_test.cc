@@ -70,11 +70,11 @@ TEST(RunListTest, KeepsTheRunsOfATag) {
   runs[0].config.push_back({"tags", "\"scores\""});
   runs[0].config.push_back({"tags", "\"old\""});
   runs[2].config.push_back({"tags", "\"old\""});
-  EXPECT_THAT(KeepTag("ol", &runs),
+  EXPECT_THAT(FilterByTag("ol", &runs),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "error: --tag=ol: no run has this tag; did you mean "
                        "'old'?"));
-  EXPECT_THAT(KeepTag("old", &runs), IsOk());
+  EXPECT_THAT(FilterByTag("old", &runs), IsOk());
   EXPECT_THAT(Labels(runs), ElementsAre("a", "c"));
 }
 

@@ -37,7 +37,7 @@ LabelledMatrix ReadMap(const JsonObject& json) {
       fits = fits && AddRow(row, map.columns.size(), head);
     }
     if (!fits) {
-      json.Complain("heads", "each head must have a weight for each cell");
+      json.AddProblem("heads", "each head must have a weight for each cell");
       break;
     }
   }
@@ -47,7 +47,7 @@ LabelledMatrix ReadMap(const JsonObject& json) {
                       cell[1].is_number_unsigned() &&
                       cell[0] < map.rows.size() && cell[1] < map.columns.size();
     if (!fits) {
-      json.Complain("gold", "each gold cell must be a row and a column");
+      json.AddProblem("gold", "each gold cell must be a row and a column");
       break;
     }
     map.gold.push_back({cell[0].get<int>(), cell[1].get<int>()});
@@ -74,7 +74,8 @@ std::string HeadText(const LabelledMatrix& map, absl::Span<const double> head) {
 
 std::string MapText(const LabelledMatrix& map) {
   nlohmann::ordered_json gold = nlohmann::ordered_json::array();
-  for (const Cell& cell : map.gold) gold.push_back({cell.row, cell.column});
+  for (const MatrixCell& cell : map.gold)
+    gold.push_back({cell.row, cell.column});
   const auto append = [&](std::string* text, const std::vector<double>& head) {
     absl::StrAppend(text, HeadText(map, head));
   };

@@ -75,8 +75,9 @@ double MeanLength(const EvaluatedSet& set, absl::Span<const size_t> examples) {
 
 }  // namespace
 
-ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed) {
-  ByLength result;
+MetricByLength MeasureByLength(absl::Span<const NamedEvaluatedSet> runs,
+                               uint64_t seed) {
+  MetricByLength result;
   if (runs.empty() || runs[0].set->metrics.empty()) return result;
   const EvaluatedSet& set = *runs[0].set;
   const Ranges ranges = RangesOf(set);
@@ -90,7 +91,7 @@ ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed) {
     result.table.rows.push_back(
         {ranges.Label(index), absl::StrCat(examples.size())});
   }
-  for (const NamedSet& run : runs) {
+  for (const NamedEvaluatedSet& run : runs) {
     result.table.header.push_back(run.name);
     Series series;
     series.name = run.name;
@@ -98,7 +99,7 @@ ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed) {
       const ExampleMetric& values = run.set->metrics[0];
       series.xs.push_back(MeanLength(set, examples));
       series.ys.push_back(values.ValueOf(examples));
-      Confidence interval = BootstrapConfidence(values, examples, seed);
+      ConfidenceInterval interval = BootstrapConfidence(values, examples, seed);
       series.low.push_back(interval.low);
       series.high.push_back(interval.high);
       interval.mean = series.ys.back();
@@ -145,7 +146,7 @@ Table WorstAndBest(const EvaluatedSet& set,
   return table;
 }
 
-bool SameExamples(const EvaluatedSet& a, const EvaluatedSet& b) {
+bool HaveSameExamples(const EvaluatedSet& a, const EvaluatedSet& b) {
   const auto metric_of = [](const ExampleMetric& metric) {
     return std::tie(metric.name, metric.aggregate);
   };

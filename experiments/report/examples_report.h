@@ -14,13 +14,13 @@
 namespace regard {
 
 // The results of a run on an evaluated set.
-struct NamedSet {
+struct NamedEvaluatedSet {
   std::string name = {};  // name of the run
   const EvaluatedSet* set = nullptr;
 };
 
 // A metric by ranges of input lengths.
-struct ByLength {
+struct MetricByLength {
   Plot plot = {};
   Table table = {};  // one row per range
 };
@@ -30,7 +30,8 @@ struct ByLength {
 // includes all examples that are longer than 98 % of the examples. Bands and
 // brackets are 95 % bootstrap intervals with the given seed. The result has no
 // rows if there are fewer than two ranges, or no metric.
-ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed);
+MetricByLength MeasureByLength(absl::Span<const NamedEvaluatedSet> runs,
+                               uint64_t seed);
 
 // Returns up to five of the worst and up to five of the best examples. Uses the
 // first metric of single examples for which `infos` states whether lower or
@@ -39,7 +40,7 @@ ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed);
 Table WorstAndBest(const EvaluatedSet& set, absl::Span<const MetricInfo> infos);
 
 // Whether two sets have the same metrics, inputs and references.
-bool SameExamples(const EvaluatedSet& a, const EvaluatedSet& b);
+bool HaveSameExamples(const EvaluatedSet& a, const EvaluatedSet& b);
 
 }  // namespace regard
 

@@ -38,7 +38,7 @@ std::vector<std::string> Column(const Table& table, size_t column) {
 TEST(MeasureByLengthTest, MeasuresEachRange) {
   const EvaluatedSet run = SetOf({2, 1, 1, 3, 3, 3}, 2);
   const EvaluatedSet baseline = SetOf({2, 1, 1, 3, 3, 3}, 1);
-  const ByLength result =
+  const MetricByLength result =
       MeasureByLength({{"run", &run}, {"without", &baseline}}, 1);
   EXPECT_EQ(result.plot.title, "test/accuracy by words");
   ASSERT_THAT(result.plot.series, SizeIs(2));
@@ -61,7 +61,7 @@ TEST(MeasureByLengthTest, TheLastRangeTakesWhatIsFarLonger) {
   lengths[98] = 1;
   lengths.insert(lengths.end(), {40, 50});
   const EvaluatedSet run = SetOf(lengths, 12);
-  const ByLength result = MeasureByLength({{"run", &run}}, 1);
+  const MetricByLength result = MeasureByLength({{"run", &run}}, 1);
   // Each range must contain two lengths, except for the last.
   EXPECT_THAT(Column(result.table, 0), ElementsAre("1-2", "9-10", "11+"));
   EXPECT_THAT(Column(result.table, 1), ElementsAre("1", "49", "51"));
@@ -81,7 +81,7 @@ TEST(MeasureByLengthTest, RangesAreFewAndRound) {
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i <= 400; ++i) lengths.push_back(i / 10);
   const EvaluatedSet run = SetOf(lengths, 100);
-  const ByLength result = MeasureByLength({{"run", &run}}, 1);
+  const MetricByLength result = MeasureByLength({{"run", &run}}, 1);
   EXPECT_THAT(Column(result.table, 0),
               ElementsAre("0", "1-10", "11-20", "21-30", "31-40"));
 }
@@ -143,14 +143,14 @@ TEST(SameExamplesTest, ComparesInputsReferencesAndMetrics) {
   const EvaluatedSet set = SetOf({1, 2}, 2);
   EvaluatedSet other = SetOf({1, 2}, 0);
   other.examples[0].output = "another";
-  EXPECT_TRUE(SameExamples(set, other));
+  EXPECT_TRUE(HaveSameExamples(set, other));
   other.examples[0].reference = "another";
-  EXPECT_FALSE(SameExamples(set, other));
+  EXPECT_FALSE(HaveSameExamples(set, other));
   other = set;
   other.metrics[0].name = "dev/accuracy";
-  EXPECT_FALSE(SameExamples(set, other));
-  EXPECT_FALSE(SameExamples(set, SetOf({1}, 1)));
-  EXPECT_FALSE(SameExamples(set, EvaluatedSet()));
+  EXPECT_FALSE(HaveSameExamples(set, other));
+  EXPECT_FALSE(HaveSameExamples(set, SetOf({1}, 1)));
+  EXPECT_FALSE(HaveSameExamples(set, EvaluatedSet()));
 }
 
 }  // namespace

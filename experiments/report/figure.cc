@@ -164,7 +164,7 @@ std::string Legend(const LabelledMatrix& map, const ColorScale& scale) {
 constexpr double kStrongestTint = 0.8;
 
 // Returns the start of a <rect> element that covers `cells` of the grid.
-std::string RectOver(const Picture& picture, const Cell& cells) {
+std::string RectOver(const WeightedImage& picture, const MatrixCell& cells) {
   const double height = static_cast<double>(picture.height) / picture.rows;
   const double width = static_cast<double>(picture.width) / picture.columns;
   return absl::StrFormat("<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"",
@@ -215,10 +215,10 @@ std::string HeatMapFigure(const LabelledMatrix& map, Json& figures) {
         << "heat map " << map.title;
     json["heads"].push_back(HeadJson(map, head, decimals, !scale.is_signed));
   }
-  for (const Cell& cell : map.gold) {
+  for (const MatrixCell& cell : map.gold) {
     json["gold"].push_back({cell.row, cell.column});
   }
-  const std::string title = ShownTitle(map);
+  const std::string title = FullTitle(map);
   std::string html = absl::StrCat(
       FigureBegin("hm", figures.size(), title),
       "<div class=\"drawing\"><svg role=\"img\" aria-label=\"",
@@ -231,7 +231,7 @@ std::string HeatMapFigure(const LabelledMatrix& map, Json& figures) {
   return html;
 }
 
-std::string PictureElements(const Picture& picture) {
+std::string WeightedImageSvg(const WeightedImage& picture) {
   const size_t cells =
       static_cast<size_t>(picture.rows) * static_cast<size_t>(picture.columns);
   REGARD_CHECK_EQ(picture.weights.size(), cells) << "picture " << picture.title;
@@ -257,20 +257,20 @@ std::string PictureElements(const Picture& picture) {
         &elements, "%s fill-opacity=\"%.2f\"><title>%.3f</title></rect>",
         RectOver(picture, {row, column}), kStrongestTint * share, weight);
   }
-  for (const Cell& block : picture.gold) {
+  for (const MatrixCell& block : picture.gold) {
     absl::StrAppend(&elements, RectOver(picture, block), " class=\"gold\"/>");
   }
   return elements;
 }
 
-std::string PictureFigure(const Picture& picture) {
+std::string WeightedImageFigure(const WeightedImage& picture) {
   const std::string title = EscapeHtml(picture.title);
   return absl::StrCat(
       "<figure class=\"picture\"><figcaption>", title, "</figcaption>",
       absl::StrFormat("<svg role=\"img\" aria-label=\"%s\" viewBox=\"0 0 %d "
                       "%d\">",
                       title, picture.width, picture.height),
-      PictureElements(picture), "</svg></figure>\n");
+      WeightedImageSvg(picture), "</svg></figure>\n");
 }
 
 Rgb ColorOf(double weight, double largest) {
@@ -306,7 +306,7 @@ ColorScale ScaleOf(const LabelledMatrix& map) {
   return scale;
 }
 
-std::string ShownTitle(const LabelledMatrix& map) {
+std::string FullTitle(const LabelledMatrix& map) {
   if (map.site.empty()) return map.title;
   const size_t rest = map.title.find(": ");
   return absl::StrCat(map.site,
@@ -324,7 +324,7 @@ HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head) {
   const double largest = ScaleOf(map).largest;
   const Rgb gold_color = PageColors("--gold")[0];
   std::vector<bool> bordered(map.heads[head].size());
-  for (const Cell& gold : map.gold) {
+  for (const MatrixCell& gold : map.gold) {
     bordered[gold.row * columns + gold.column] = cell >= kSmallestBordered;
   }
   const auto on_edge = [cell](int pixel) {

@@ -35,11 +35,11 @@ std::string HeatMapFigure(const LabelledMatrix& map,
 // Returns a <figure> element with an embedded image. Each cell is tinted in
 // proportion to its weight, and shows the weight when the pointer is on it.
 // Gold blocks are outlined. CHECK-fails if the sizes do not match.
-std::string PictureFigure(const Picture& picture);
+std::string WeightedImageFigure(const WeightedImage& picture);
 
 // Returns the content of the <svg> element of a picture. The unit is a pixel of
 // the image. CHECK-fails if the sizes do not match.
-std::string PictureElements(const Picture& picture);
+std::string WeightedImageSvg(const WeightedImage& picture);
 
 // The range of a colour scale. `largest` is 1, or the largest weight of all
 // heads if that is below 1/2. If any weight is negative, `largest` is the
@@ -59,7 +59,7 @@ Rgb ColorOf(double weight, double largest);
 
 // Returns the title of a map. If the map has a hook point, its full name is a
 // part of the title: "decoder/layers[0]/self/attention/weights: the text".
-std::string ShownTitle(const LabelledMatrix& map);
+std::string FullTitle(const LabelledMatrix& map);
 
 // A heat map as pixels, for image viewers.
 struct HeatMapImage {

@@ -283,7 +283,7 @@ TEST(HeatMapFigureDeathTest, RejectsAHeadOfAnotherSize) {
   EXPECT_DEATH(Draw(map), "3 vs. 2");
 }
 
-Picture Small() {
+WeightedImage Small() {
   return {.title = "a <coat>",
           .height = 2,
           .width = 4,
@@ -291,7 +291,7 @@ Picture Small() {
 }
 
 TEST(PictureTest, TheImageIsInThePage) {
-  const std::string html = PictureFigure(Small());
+  const std::string html = WeightedImageFigure(Small());
   EXPECT_THAT(html, StartsWith("<figure class=\"picture\"><figcaption>a "
                                "&lt;coat&gt;</figcaption>"));
   EXPECT_THAT(html, HasSubstr("viewBox=\"0 0 4 2\""));
@@ -301,12 +301,12 @@ TEST(PictureTest, TheImageIsInThePage) {
 }
 
 TEST(PictureTest, WeightsAreSharesOfTheLargest) {
-  Picture picture = Small();
+  WeightedImage picture = Small();
   picture.rows = 1;
   picture.columns = 2;
   picture.weights = {0.1, 0.4};
   picture.gold = {{0, 1}};
-  const std::string html = PictureFigure(picture);
+  const std::string html = WeightedImageFigure(picture);
   EXPECT_THAT(html,
               HasSubstr("<rect x=\"0\" y=\"0\" width=\"2\" height=\"2\" "
                         "fill-opacity=\"0.20\"><title>0.100</title></rect>"));
@@ -317,12 +317,12 @@ TEST(PictureTest, WeightsAreSharesOfTheLargest) {
 }
 
 TEST(PictureDeathTest, SizesMustFit) {
-  Picture picture = Small();
+  WeightedImage picture = Small();
   picture.weights = {1};
-  EXPECT_DEATH(PictureFigure(picture), "picture a <coat>");
+  EXPECT_DEATH(WeightedImageFigure(picture), "picture a <coat>");
   picture.weights.clear();
   picture.rgb.pop_back();
-  EXPECT_DEATH(PictureFigure(picture), "23");
+  EXPECT_DEATH(WeightedImageFigure(picture), "23");
 }
 
 }  // namespace

@@ -28,12 +28,12 @@ LabelledMatrix Matrix(int rows, int columns, std::vector<double> weights) {
 
 TEST(ShownTitleTest, IsTheHookPointWhereThereIsOne) {
   LabelledMatrix map = {.title = "decoder.0.self: a text: b"};
-  EXPECT_EQ(ShownTitle(map), "decoder.0.self: a text: b");
+  EXPECT_EQ(FullTitle(map), "decoder.0.self: a text: b");
   map.site = "decoder/layers[0]/self/attention/weights";
-  EXPECT_EQ(ShownTitle(map),
+  EXPECT_EQ(FullTitle(map),
             "decoder/layers[0]/self/attention/weights: a text: b");
   map.title = "decoder.0.self";
-  EXPECT_EQ(ShownTitle(map), "decoder/layers[0]/self/attention/weights");
+  EXPECT_EQ(FullTitle(map), "decoder/layers[0]/self/attention/weights");
 }
 
 TEST(DrawHeatMapTest, ColorsRunFromZeroToOne) {

@@ -57,7 +57,8 @@ Json JsonOf(const TraceLabels& labels, const AttentionMap<float>& map) {
   return json;
 }
 
-Json JsonOf(const LensLayer& layer, const std::vector<std::string>& names) {
+Json JsonOf(const LogitLensLayer& layer,
+            const std::vector<std::string>& names) {
   Json rows = Json::array();
   for (size_t row = 0; row < layer.rows.size(); ++row) {
     Json choices = Json::array();
@@ -119,7 +120,7 @@ nlohmann::ordered_json InspectionJson(const InspectedPrediction& prediction) {
   for (const HeadImportance& of : inspection.heads) {
     json["head_importance"].push_back({{"site", of.site}, {"heads", of.heads}});
   }
-  for (const LensLayer& layer : inspection.lens) {
+  for (const LogitLensLayer& layer : inspection.lens) {
     json["lens"].push_back(JsonOf(layer, inspection.lens_rows));
   }
   for (const InputGradients& of : inspection.inputs) {

@@ -88,17 +88,18 @@ std::vector<double> PatchesOf(const TracedImage& image,
 // one picture per head. It shows the attention of the class token, or the mean
 // over all tokens. In all other cases, there is one picture per output, which
 // shows the mean over heads. If `only` is not -1, uses only this head.
-std::vector<Picture> PicturesOf(const Inspection<float>& inspection,
-                                const AttentionMap<float>& map, int only = -1) {
+std::vector<WeightedImage> PicturesOf(const Inspection<float>& inspection,
+                                      const AttentionMap<float>& map,
+                                      int only = -1) {
   const TraceLabels& labels = inspection.labels;
   const TracedImage& image = *ImageOf(labels, map.site);
   const LabelledMatrix matrix = WeightsOf(labels, map);
   const size_t keys = matrix.columns.size();
-  std::vector<Picture> pictures;
+  std::vector<WeightedImage> pictures;
   if (ImageOf(labels, map.site, /*of_queries=*/true) != nullptr) {
     for (size_t head = 0; head < matrix.heads.size(); ++head) {
       if (only >= 0 && head != static_cast<size_t>(only)) continue;
-      pictures.push_back(PictureOf(
+      pictures.push_back(WeightedImageOf(
           image, PatchesOf(image, matrix.heads[head], keys, /*query=*/-1)));
       pictures.back().title = absl::StrCat("head ", head);
     }
@@ -116,7 +117,7 @@ std::vector<Picture> PicturesOf(const Inspection<float>& inspection,
   }
   for (const TracedOutput& output : labels.outputs) {
     pictures.push_back(
-        PictureOf(image, PatchesOf(image, mean, keys, output.position)));
+        WeightedImageOf(image, PatchesOf(image, mean, keys, output.position)));
     pictures.back().title = output.name;
   }
   return pictures;
@@ -144,11 +145,12 @@ const TracedImage* RolloutImage(const Inspection<float>& inspection,
 
 // Returns a picture of the rollout from the class token, or of the mean over
 // all tokens, to the patches.
-Picture PictureOf(const Inspection<float>& inspection, const Rollout& rollout) {
+WeightedImage WeightedImageOf(const Inspection<float>& inspection,
+                              const Rollout& rollout) {
   const TracedImage& image = *RolloutImage(inspection, rollout);
-  Picture picture =
-      PictureOf(image, PatchesOf(image, rollout.shares, rollout.columns.size(),
-                                 /*query=*/-1));
+  WeightedImage picture = WeightedImageOf(
+      image, PatchesOf(image, rollout.shares, rollout.columns.size(),
+                       /*query=*/-1));
   picture.title = "rollout";
   return picture;
 }
@@ -181,7 +183,7 @@ void AddToGrid(const TraceLabels& labels, const AttentionMap<float>& map,
     weights.heads = {weights.heads[static_cast<size_t>(head)]};
     head_names = {absl::StrCat("head ", head)};
   }
-  const std::string title = JoinLayers(map.site);
+  const std::string title = AllLayersPattern(map.site);
   const std::string layer = absl::StrCat("layer ", map.layer);
   for (MapGrid& grid : *grids) {
     const LabelledMatrix& other = grid.maps.front();
@@ -267,7 +269,7 @@ Section LensOf(const Inspection<float>& inspection) {
   }
   for (size_t row = 0; row < inspection.lens_rows.size(); ++row) {
     std::vector<std::string> cells = {inspection.lens_rows[row]};
-    for (const LensLayer& layer : inspection.lens) {
+    for (const LogitLensLayer& layer : inspection.lens) {
       const Prediction::Choice& best = layer.rows[row].front();
       cells.push_back(absl::StrFormat("%s %.3f", best.name, best.probability));
     }
@@ -288,8 +290,8 @@ Section InputsOf(const Inspection<float>& inspection) {
     if (const TracedImage* const image =
             ImageOf(inspection.labels, of.site, /*of_queries=*/true);
         image != nullptr) {
-      section.blocks.push_back(std::vector<Picture>{
-          PictureOf(*image, {shares.begin() + image->first, shares.end()})});
+      section.blocks.push_back(std::vector<WeightedImage>{WeightedImageOf(
+          *image, {shares.begin() + image->first, shares.end()})});
       continue;
     }
     maps.maps.push_back({.title = of.site,
@@ -316,7 +318,7 @@ Section RolloutOf(const Inspection<float>& inspection) {
       continue;
     }
     section.blocks.push_back(
-        std::vector<Picture>{PictureOf(inspection, rollout)});
+        std::vector<WeightedImage>{WeightedImageOf(inspection, rollout)});
   }
   if (!maps.maps.empty()) section.blocks.push_back(std::move(maps));
   if (section.blocks.empty()) return section;
@@ -397,7 +399,7 @@ std::string InspectionSvg(const InspectedPrediction& prediction,
                           const FigureChoice& choice) {
   const Inspection<float>& inspection = prediction.inspection;
   std::vector<MapGrid> grids;
-  std::vector<PictureRow> pictures;
+  std::vector<WeightedImageRow> pictures;
   for (const AttentionMap<float>& map : inspection.maps) {
     if (choice.layer >= 0 && map.layer != choice.layer) continue;
     if (choice.head >= map.shape[1]) continue;
@@ -417,7 +419,8 @@ std::string InspectionSvg(const InspectedPrediction& prediction,
   for (const Rollout& rollout : inspection.rollouts) {
     if (!all) break;
     if (RolloutImage(inspection, rollout) != nullptr) {
-      pictures.push_back({rollout.stack, {PictureOf(inspection, rollout)}});
+      pictures.push_back(
+          {rollout.stack, {WeightedImageOf(inspection, rollout)}});
     } else {
       grids.push_back(
           {.title = absl::StrCat(rollout.stack, ": rollout"),

@@ -112,9 +112,9 @@ std::string ChosenText(const Inspection<float>& inspection) {
           ? labels.outputs.size() == 1 ? labels.outputs[0].name : "the whole"
           : labels.outputs[static_cast<size_t>(inspection.chosen)].name;
   return of == labels.output_unit
-             ? absl::StrFormat("%s %.3f", of, inspection.Chosen())
+             ? absl::StrFormat("%s %.3f", of, inspection.ChosenOutputValue())
              : absl::StrFormat("%s of %s %.3f", labels.output_unit, of,
-                               inspection.Chosen());
+                               inspection.ChosenOutputValue());
 }
 
 bool HasLooks(const Inspection<float>& inspection) {
@@ -181,11 +181,12 @@ std::string ErrorRateText(const Inspection<float>& inspection) {
   const std::vector<std::string> keys =
       labels.KeyLabels(map->site, map->shape[3]);
   AlignmentErrorRate rate;
-  rate.Add(GreatestLinks(std::vector<float>(alignment.begin(), alignment.end()),
-                         static_cast<int>(keys.size()),
-                         words(labels.QueryLabels(map->site, map->shape[2])),
-                         words(keys)),
-           gold);
+  rate.Add(
+      MaxWeightLinks(std::vector<float>(alignment.begin(), alignment.end()),
+                     static_cast<int>(keys.size()),
+                     words(labels.QueryLabels(map->site, map->shape[2])),
+                     words(keys)),
+      gold);
   return absl::StrFormat("alignment error rate %.3f against %d gold alignments",
                          rate.Rate(), gold.size());
 }
@@ -239,9 +240,9 @@ Section AttentionSection(absl::Span<const Inspection<float>> inspections) {
     }
     section.blocks.push_back(std::move(maps));
     if (!labels.outputs.empty()) {
-      section.blocks.push_back(
-          Folded{labels.successive ? "Each step" : "Each output",
-                 OutputsTable(inspection), &inspection == inspections.data()});
+      section.blocks.push_back(CollapsibleBlock{
+          labels.successive ? "Each step" : "Each output",
+          OutputsTable(inspection), &inspection == inspections.data()});
     }
   }
   return section;
@@ -268,7 +269,7 @@ std::string InspectionText(const Inspection<float>& inspection,
       of_map.heads.insert(of_map.heads.begin(), weights.heads.begin(),
                           weights.heads.end());
       weights = std::move(of_map);
-      std::string site = JoinLayers(map->site);
+      std::string site = AllLayersPattern(map->site);
       if (sites.empty() || sites.back() != site) {
         sites.push_back(std::move(site));
       }

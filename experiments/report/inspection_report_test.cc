@@ -78,8 +78,8 @@ TEST(AttentionSectionTest, FoldsAllTablesAwayButTheFirst) {
             "alignment error rate 0.000 against 1 gold alignments.");
   EXPECT_THAT(std::get<std::string>(section.blocks[7]),
               HasSubstr("; no gold alignment is known for this pair."));
-  EXPECT_TRUE(std::get<Folded>(section.blocks[5]).open);
-  EXPECT_FALSE(std::get<Folded>(section.blocks[9]).open);
+  EXPECT_TRUE(std::get<CollapsibleBlock>(section.blocks[5]).open);
+  EXPECT_FALSE(std::get<CollapsibleBlock>(section.blocks[9]).open);
 }
 
 TEST(AttentionSectionTest, ATransformersLayersAreMapsOfTheirHeads) {
@@ -221,13 +221,13 @@ TEST(InspectionTextTest, AnImageHasNoGoldLinks) {
 }
 
 TEST(PictureOfTest, HasTheImageAndWeightsOfItsPatches) {
-  const Picture picture = PictureOf({.height = 1,
-                                     .width = 2,
-                                     .rgb = {1, 2, 3, 4, 5, 6},
-                                     .rows = 1,
-                                     .columns = 2,
-                                     .first = 0},
-                                    {.25, .75});
+  const WeightedImage picture = WeightedImageOf({.height = 1,
+                                                 .width = 2,
+                                                 .rgb = {1, 2, 3, 4, 5, 6},
+                                                 .rows = 1,
+                                                 .columns = 2,
+                                                 .first = 0},
+                                                {.25, .75});
   EXPECT_EQ(picture.height, 1);
   EXPECT_EQ(picture.width, 2);
   EXPECT_THAT(picture.rgb, ElementsAre(1, 2, 3, 4, 5, 6));

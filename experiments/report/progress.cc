@@ -116,7 +116,7 @@ void Progress::Update(const StepProgress& step) {
   weight_sum_ = kLossDecay * weight_sum_ + 1;
   work_ += step.work;
   ++steps_;
-  const bool due = line_.live() ? line_.Due(output_.now())
+  const bool due = line_.live() ? line_.IsDue(output_.now())
                                 : first || step.step % plain_interval_ == 0 ||
                                       step.step == total_steps_;
   if (due) WriteLastStep();

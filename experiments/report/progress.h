@@ -38,7 +38,7 @@ class LiveLine {
   // Whether there is a terminal on which to draw the line.
   bool live() const { return live_; }
   // Whether a tenth of a second has passed since the line was last drawn.
-  bool Due(absl::Time now) const { return now >= next_; }
+  bool IsDue(absl::Time now) const { return now >= next_; }
   // Draws `text`, which must be printable. Cuts it to the width of the
   // terminal.
   void Draw(absl::string_view text, absl::Time now);

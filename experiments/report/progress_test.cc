@@ -220,11 +220,11 @@ TEST(LiveLineTest, IsDrawnInItsPlaceAndLeftThere) {
   {
     LiveLine line(screen.output());
     EXPECT_TRUE(line.live());
-    EXPECT_TRUE(line.Due(screen.now));
+    EXPECT_TRUE(line.IsDue(screen.now));
     line.Draw("a line of work in progress", screen.now);
     EXPECT_EQ(screen.Take(), "\ra line of work in ~\x1b[K");
-    EXPECT_FALSE(line.Due(screen.now));
-    EXPECT_TRUE(line.Due(screen.now + absl::Milliseconds(100)));
+    EXPECT_FALSE(line.IsDue(screen.now));
+    EXPECT_TRUE(line.IsDue(screen.now + absl::Milliseconds(100)));
     line.Message("a note");
     EXPECT_EQ(screen.Take(), "\ra note\x1b[K\n");
     line.Draw("done", screen.now);

@@ -62,7 +62,7 @@ class HtmlWriter {
     }
     Append("</tbody></table></div>\n");
   }
-  void operator()(const Folded& folded) {
+  void operator()(const CollapsibleBlock& folded) {
     Append("<details", folded.open ? " open" : "", "><summary>",
            EscapeHtml(folded.label), "</summary>");
     if (const Table* table = std::get_if<Table>(&folded.content)) {
@@ -84,9 +84,10 @@ class HtmlWriter {
     }
     Append("</div>\n");
   }
-  void operator()(const std::vector<Picture>& pictures) {
+  void operator()(const std::vector<WeightedImage>& pictures) {
     Append("<div class=\"maps pictures\">");
-    for (const Picture& picture : pictures) Append(PictureFigure(picture));
+    for (const WeightedImage& picture : pictures)
+      Append(WeightedImageFigure(picture));
     Append("</div>\n");
   }
   void operator()(const ForestPlot& plot) { Append(ForestFigure(plot)); }
@@ -159,7 +160,7 @@ class MarkdownWriter {
     absl::StrAppend(&text_, "\n");
   }
   void operator()(const AttentionCaution&) {}
-  void operator()(const Folded& folded) {
+  void operator()(const CollapsibleBlock& folded) {
     if (!folded.in_markdown) return;
     (*this)(Heading{folded.label});
     if (const Table* table = std::get_if<Table>(&folded.content)) {

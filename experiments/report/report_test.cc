@@ -30,9 +30,10 @@ Report HostileReport() {
           .sections = {
               {kHostile,
                {kHostile, Heading{kHostile}, AttentionCaution(), table,
-                Folded{kHostile, table}, Folded{kHostile, kHostile}, plot,
-                Maps{{map}}, Maps{{map}, true},
-                std::vector<Picture>{{kHostile, 1, 1, {1, 2, 3}}}}},
+                CollapsibleBlock{kHostile, table},
+                CollapsibleBlock{kHostile, kHostile}, plot, Maps{{map}},
+                Maps{{map}, true},
+                std::vector<WeightedImage>{{kHostile, 1, 1, {1, 2, 3}}}}},
           }};
 }
 
@@ -94,7 +95,7 @@ TEST(ReportHtmlTest, ExplainsMetricsAtTheTop) {
   const std::string page = ReportHtml(
       {.metrics = {{"test/exact_match", 0.98712, "without attention: 0.4",
                     "share of sentences translated word for word"}},
-       .sections = {{"Config", {Folded{"Show", "seed: 1"}}}}});
+       .sections = {{"Config", {CollapsibleBlock{"Show", "seed: 1"}}}}});
   EXPECT_THAT(page, HasSubstr(">0.9871<"));
   EXPECT_THAT(page, HasSubstr("share of sentences translated word for word"));
   EXPECT_THAT(page, HasSubstr("without attention: 0.4"));
@@ -116,9 +117,9 @@ TEST(ReportHtmlTest, WarnsAgainstReadingTooMuchIntoAttention) {
 
 TEST(ReportHtmlTest, FoldsAwayWhatIsNotOpen) {
   const Table steps = {{"w"}, {}};
-  const std::string page =
-      PageOf({Heading{"the → le"}, "Entropy 0.",
-              Folded{"Each step", steps, true}, Folded{"Each step", steps}});
+  const std::string page = PageOf({Heading{"the → le"}, "Entropy 0.",
+                                   CollapsibleBlock{"Each step", steps, true},
+                                   CollapsibleBlock{"Each step", steps}});
   EXPECT_THAT(page, HasSubstr("<h3>the → le</h3>\n<p>Entropy 0.</p>"));
   EXPECT_LT(page.find("<details open>"), page.find("<details>"));
   EXPECT_EQ(page.find("<details open>"), page.rfind("<details open>"));
@@ -182,7 +183,7 @@ TEST(ReportMarkdownTest, HasTextAndTables) {
            .summary = "Which one?",
            .sections = {{"Results", {"Means.", Table{{"a|b"}, {{"1\n2"}}}}},
                         {"Curves", {"A note.", Plot()}},
-                        {"Config", {Folded{"Show", "seed: 1"}}},
+                        {"Config", {CollapsibleBlock{"Show", "seed: 1"}}},
                         {"", {Heading{"Notes"}, "None."}}}}),
       "# Widths\n\nWhich one?\n\n## Results\n\nMeans.\n\n| a\\|b |\n| --- |\n"
       "| 1 2 |\n\n### Notes\n\nNone.\n");

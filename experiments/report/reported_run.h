@@ -28,7 +28,7 @@ struct RunReport {
   // The results of the run and of the baseline for each example.
   std::vector<EvaluatedSet> sets = {};
   std::vector<EvaluatedSet> baseline_sets = {};
-  std::map<std::string, Confidence> confidence = {};
+  std::map<std::string, ConfidenceInterval> confidence = {};
   uint64_t seed = 0;  // seed of the confidence intervals
   std::vector<MetricsRecord> records = {};
   std::vector<std::string> notes = {};  // see ConfigProblems

@@ -107,11 +107,11 @@ std::ptrdiff_t MoveForemostFirst(const RunReport& report,
 }
 
 // Returns the set, and the set of the baseline if it has the same examples.
-std::vector<NamedSet> SetsLike(const EvaluatedSet& set,
-                               const RunReport& report) {
-  std::vector<NamedSet> runs = {{report.name, &set}};
+std::vector<NamedEvaluatedSet> SetsLike(const EvaluatedSet& set,
+                                        const RunReport& report) {
+  std::vector<NamedEvaluatedSet> runs = {{report.name, &set}};
   for (const EvaluatedSet& baseline : report.baseline_sets) {
-    if (SameExamples(set, baseline)) {
+    if (HaveSameExamples(set, baseline)) {
       runs.push_back({report.baseline_name, &baseline});
       break;
     }
@@ -142,7 +142,7 @@ void AddSets(const RunReport& report, Report& page) {
   std::vector<Block> plots;
   std::vector<Section> tables;
   for (const EvaluatedSet& set : report.sets) {
-    const ByLength lengths =
+    const MetricByLength lengths =
         MeasureByLength(SetsLike(set, report), report.seed);
     if (lengths.table.rows.empty()) continue;
     plots.push_back(lengths.plot);
@@ -255,7 +255,7 @@ std::string RunReportHtml(const RunReport& report) {
   }
   page.Add({"Other metrics", {numbers}});
   page.Add({"Notes", {report.notes.begin(), report.notes.end()}});
-  page.Add({"Config", {Folded{"Show", report.resolved_config}}});
+  page.Add({"Config", {CollapsibleBlock{"Show", report.resolved_config}}});
   return ReportHtml(page);
 }
 

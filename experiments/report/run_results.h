@@ -37,7 +37,7 @@ struct Table {
 
 // A cell of a matrix, or a rectangle of cells whose first row and column are
 // `row` and `column`. Rows and columns are counted from 0.
-struct Cell {
+struct MatrixCell {
   int row = 0;
   int column = 0;
   int rows = 1;
@@ -53,7 +53,8 @@ struct LabelledMatrix {
   std::vector<std::string> columns = {};
   // One matrix per head, each [rows, columns], row-major.
   std::vector<std::vector<double>> heads = {};
-  std::vector<Cell> gold = {};  // cells to outline, such as a gold alignment
+  std::vector<MatrixCell> gold =
+      {};  // cells to outline, such as a gold alignment
   // The hook point of the weights, in the form that `intervene` accepts. Empty
   // if there is none. In figures, it replaces the part of the title before
   // ": ". The title in attention.json does not change.
@@ -61,7 +62,7 @@ struct LabelledMatrix {
 };
 
 // An image, and the weights of a grid of cells over it.
-struct Picture {
+struct WeightedImage {
   std::string title = {};
   int height = 0;
   int width = 0;
@@ -69,8 +70,8 @@ struct Picture {
   // The size of the grid of cells. 0 if there are no weights.
   int rows = 0;
   int columns = 0;
-  std::vector<double> weights = {};  // [rows, columns], row-major
-  std::vector<Cell> gold = {};       // cells to outline
+  std::vector<double> weights = {};   // [rows, columns], row-major
+  std::vector<MatrixCell> gold = {};  // cells to outline
 };
 
 enum class SeriesStyle { kLine, kDashedLine, kPoints };
@@ -134,7 +135,7 @@ struct Maps {
 };
 
 // Content that a reader unfolds: a table, or preformatted text.
-struct Folded {
+struct CollapsibleBlock {
   std::string label = {};
   std::variant<Table, std::string> content = {};
   bool open = false;  // whether it is unfolded initially
@@ -144,9 +145,9 @@ struct Folded {
 
 // A part of a section. A string is a paragraph. Every row of a table must have
 // as many cells as the header (CHECKed). Columns of numbers are right-aligned.
-using Block =
-    std::variant<std::string, Heading, AttentionCaution, Table, Folded, Plot,
-                 Maps, std::vector<Picture>, ForestPlot>;
+using Block = std::variant<std::string, Heading, AttentionCaution, Table,
+                           CollapsibleBlock, Plot, Maps,
+                           std::vector<WeightedImage>, ForestPlot>;
 
 struct Section {
   std::string title = {};  // may be empty in Markdown

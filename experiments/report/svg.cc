@@ -105,7 +105,7 @@ Layout LayoutOf(const MapGrid& grid) {
 class Drawing {
  public:
   void Add(const MapGrid& grid);
-  void Add(const PictureRow& row);
+  void Add(const WeightedImageRow& row);
   std::string Finish() const;
 
  private:
@@ -163,7 +163,7 @@ void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
         bottom_ + static_cast<int>(i / columns) * cell, cell, cell,
         Hex(ColorOf(weights[i], largest)), weights[i]);
   }
-  for (const Cell& gold : map.gold) {
+  for (const MatrixCell& gold : map.gold) {
     absl::StrAppendFormat(&elements_,
                           "<rect class=\"gold\" x=\"%d\" y=\"%d\" width=\"%d\" "
                           "height=\"%d\"/>\n",
@@ -247,7 +247,7 @@ void Drawing::Add(const MapGrid& grid) {
   AddScale(scale, grid.unit);
 }
 
-void Drawing::Add(const PictureRow& row) {
+void Drawing::Add(const WeightedImageRow& row) {
   if (row.pictures.empty()) return;
   if (!row.title.empty()) {
     Text(kMargin, bottom_ + 12, " class=\"title\"", row.title);
@@ -258,7 +258,7 @@ void Drawing::Add(const PictureRow& row) {
                               kSmallestPicture, kPictureSide);
   int x = kMargin;
   int height = 0;  // height of this row
-  for (const Picture& picture : row.pictures) {
+  for (const WeightedImage& picture : row.pictures) {
     const int side = std::max({picture.height, picture.width, 1});
     const int wide = most * picture.width / side;
     const int high = most * picture.height / side;
@@ -273,7 +273,7 @@ void Drawing::Add(const PictureRow& row) {
         "<svg class=\"picture\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
         "viewBox=\"0 0 %d %d\">%s</svg>\n",
         x, bottom_ + kLine, wide, high, picture.width, picture.height,
-        PictureElements(picture));
+        WeightedImageSvg(picture));
     width_ = std::max(width_, x + wide);
     height = std::max(height, kLine + high + kGap);
     x += std::max(wide, WidthOf(picture.title)) + kGap;
@@ -295,10 +295,10 @@ std::string Drawing::Finish() const {
 }  // namespace
 
 std::string FiguresSvg(absl::Span<const MapGrid> grids,
-                       absl::Span<const PictureRow> pictures) {
+                       absl::Span<const WeightedImageRow> pictures) {
   Drawing drawing;
   for (const MapGrid& grid : grids) drawing.Add(grid);
-  for (const PictureRow& row : pictures) drawing.Add(row);
+  for (const WeightedImageRow& row : pictures) drawing.Add(row);
   return drawing.Finish();
 }
 

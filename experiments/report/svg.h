@@ -23,9 +23,9 @@ struct MapGrid {
   std::string unit = {};  // unit of the scale, such as "attention weight"
 };
 
-struct PictureRow {
+struct WeightedImageRow {
   std::string title = {};  // may be empty
-  std::vector<Picture> pictures = {};
+  std::vector<WeightedImage> pictures = {};
 };
 
 // Draws grids and pictures as a self-contained image, with the colours of light
@@ -34,7 +34,7 @@ struct PictureRow {
 // single map may take several rows. Names of rows and columns are omitted if
 // the cells are too small. CHECK-fails if the sizes do not match.
 std::string FiguresSvg(absl::Span<const MapGrid> grids,
-                       absl::Span<const PictureRow> pictures = {});
+                       absl::Span<const WeightedImageRow> pictures = {});
 
 }  // namespace regard
 

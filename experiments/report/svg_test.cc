@@ -35,15 +35,15 @@ MapGrid GridOf(const LabelledMatrix& map) {
 // Compares every element of an image with a file. The image has two rows of
 // pictures, and maps with two heads, with and without negative weights.
 TEST(FiguresSvgTest, IsAsInTheFile) {
-  Picture picture = {.title = "p",
-                     .height = 1,
-                     .width = 2,
-                     .rgb = {255, 0, 0, 0, 0, 255},
-                     .rows = 1,
-                     .columns = 2,
-                     .weights = {1, 0},
-                     .gold = {{0, 1}}};
-  std::vector<Picture> pictures(5, picture);
+  WeightedImage picture = {.title = "p",
+                           .height = 1,
+                           .width = 2,
+                           .rgb = {255, 0, 0, 0, 0, 255},
+                           .rows = 1,
+                           .columns = 2,
+                           .weights = {1, 0},
+                           .gold = {{0, 1}}};
+  std::vector<WeightedImage> pictures(5, picture);
   pictures[1].title = "a title that is wider than the picture";
   picture.height = 2;
   picture.width = 1;
@@ -152,13 +152,13 @@ TEST(FiguresSvgTest, SmallCellsHaveNoNames) {
 }
 
 TEST(FiguresSvgTest, PicturesBringTheirPixels) {
-  const Picture picture = {.title = "p",
-                           .height = 1,
-                           .width = 2,
-                           .rgb = {255, 0, 0, 0, 0, 255},
-                           .rows = 1,
-                           .columns = 2,
-                           .weights = {1, 0}};
+  const WeightedImage picture = {.title = "p",
+                                 .height = 1,
+                                 .width = 2,
+                                 .rgb = {255, 0, 0, 0, 0, 255},
+                                 .rows = 1,
+                                 .columns = 2,
+                                 .weights = {1, 0}};
   const std::string svg = FiguresSvg(
       {},
       {{"", {picture, picture, picture, picture}}, {"", {picture, picture}}});

@@ -44,7 +44,8 @@ LabelledMatrix GradientsOf(const TraceLabels& labels,
   return MatrixOf(labels, map, map.gradients);
 }
 
-Picture PictureOf(const TracedImage& image, std::vector<double> weights) {
+WeightedImage WeightedImageOf(const TracedImage& image,
+                              std::vector<double> weights) {
   return {.height = image.height,
           .width = image.width,
           .rgb = image.rgb,

@@ -20,7 +20,8 @@ LabelledMatrix GradientsOf(const TraceLabels& labels,
 
 // Returns an image with one weight per patch. `weights` is row-major. The title
 // is empty.
-Picture PictureOf(const TracedImage& image, std::vector<double> weights);
+WeightedImage WeightedImageOf(const TracedImage& image,
+                              std::vector<double> weights);
 
 }  // namespace regard
 

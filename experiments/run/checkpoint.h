@@ -119,11 +119,11 @@ absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
 absl::Status RemoveCheckpointsAfter(const std::string& run_folder, int64_t step,
                                     FileOperations& files);
 
-struct FileFacts {
+struct FileDigest {
   int64_t bytes = 0;
   std::string sha256;
 
-  bool operator==(const FileFacts&) const = default;
+  bool operator==(const FileDigest&) const = default;
 };
 
 // Returns the text of manifest.json. `files` is keyed by file name relative to
@@ -133,7 +133,7 @@ struct FileFacts {
 // builds the text again from the files on disk and compares all bytes. This
 // detects every flipped bit, and no file name from a manifest is ever used.
 std::string ManifestText(int64_t step,
-                         const std::map<std::string, FileFacts>& files);
+                         const std::map<std::string, FileDigest>& files);
 
 }  // namespace regard
 

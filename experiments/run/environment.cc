@@ -179,7 +179,7 @@ absl::StatusOr<std::vector<std::string>> ProgramDifferences(
   return differences;
 }
 
-absl::StatusOr<std::vector<std::string>> BeginProcess(
+absl::StatusOr<std::vector<std::string>> RecordProcessStart(
     const std::string& run_folder, int64_t step, const Provenance& provenance) {
   const std::string path = JoinPath(run_folder, "environment.json");
   REGARD_ASSIGN_OR_RETURN(Json json, ReadEnvironment(path));
@@ -203,7 +203,7 @@ absl::StatusOr<std::vector<std::string>> BeginProcess(
   return differences;
 }
 
-absl::Status EndProcess(const std::string& run_folder, int64_t step) {
+absl::Status RecordProcessEnd(const std::string& run_folder, int64_t step) {
   const std::string path = JoinPath(run_folder, "environment.json");
   REGARD_ASSIGN_OR_RETURN(Json json, ReadEnvironment(path));
   if (!json[kProcesses].is_array() || json[kProcesses].empty()) {

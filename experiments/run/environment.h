@@ -69,12 +69,12 @@ absl::StatusOr<std::vector<std::string>> ProgramDifferences(
 // wrote its top-level keys. Returns the differences from the previous program
 // in the form of ProgramDifferences(), or an empty list for the first process.
 // Error messages can be printed as they are.
-absl::StatusOr<std::vector<std::string>> BeginProcess(
+absl::StatusOr<std::vector<std::string>> RecordProcessStart(
     const std::string& run_folder, int64_t step, const Provenance& provenance);
 
 // Sets `to_step` of the last process. Error messages can be printed as they
 // are.
-absl::Status EndProcess(const std::string& run_folder, int64_t step);
+absl::Status RecordProcessEnd(const std::string& run_folder, int64_t step);
 
 // Reads `data`, `files`, `instruction_set` and `compute_digest` from
 // environment.json. Earlier versions wrote neither `files` nor

@@ -99,11 +99,11 @@ class ProcessesTest : public ::testing::Test {
     return steps;
   }
   void Begin(int64_t step) const {
-    EXPECT_THAT(BeginProcess(::testing::TempDir(), step, {}).value(),
+    EXPECT_THAT(RecordProcessStart(::testing::TempDir(), step, {}).value(),
                 ::testing::IsEmpty());
   }
   void End(int64_t step) const {
-    EXPECT_THAT(EndProcess(::testing::TempDir(), step), IsOk());
+    EXPECT_THAT(RecordProcessEnd(::testing::TempDir(), step), IsOk());
   }
 
   const std::string path_;
@@ -136,7 +136,7 @@ TEST_F(ProcessesTest, AnEarlierProgramsRunGetsAnEntryForItsFirst) {
   Write({{"compiler", "GCC 4"},
          {"libraries", {{"eigen", "3.3.0"}}},
          {"data", {{"data.path", "00ff"}}}});
-  const auto differences = BeginProcess(::testing::TempDir(), 3, {});
+  const auto differences = RecordProcessStart(::testing::TempDir(), 3, {});
   ASSERT_THAT(differences, IsOk());
   EXPECT_THAT(*differences,
               ::testing::ElementsAre(StartsWith("compiler: GCC 4 before, GCC "),
@@ -153,8 +153,8 @@ TEST_F(ProcessesTest, AFileThatIsNoObjectIsAnError) {
   Write({1, 2});
   const auto wrong = StatusIs(absl::StatusCode::kInvalidArgument,
                               HasSubstr("must be a JSON object"));
-  EXPECT_THAT(BeginProcess(::testing::TempDir(), 0, {}), wrong);
-  EXPECT_THAT(EndProcess(::testing::TempDir(), 0), wrong);
+  EXPECT_THAT(RecordProcessStart(::testing::TempDir(), 0, {}), wrong);
+  EXPECT_THAT(RecordProcessEnd(::testing::TempDir(), 0), wrong);
 }
 
 class DigestsTest : public ::testing::Test {

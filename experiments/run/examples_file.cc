@@ -65,7 +65,7 @@ std::string ExampleLine(const EvaluatedSet& set, size_t i) {
   Json statistics = Json::array();
   for (const ExampleMetric& metric : set.metrics) {
     Json& row = statistics.emplace_back(Json::array());
-    for (const double number : metric.Of(i)) {
+    for (const double number : metric.StatisticsOf(i)) {
       row.push_back(StatisticJson(number));
     }
   }
@@ -126,8 +126,8 @@ absl::StatusOr<EvaluatedExample> ReadExample(
                               .output = json.Text("output"),
                               .length = json.Integer("length")};
   if (!AddStatistics(json.Array("statistics"), metrics)) {
-    json.Complain("statistics",
-                  "statistics must be a list of numbers for each metric");
+    json.AddProblem("statistics",
+                    "statistics must be a list of numbers for each metric");
   }
   REGARD_RETURN_IF_ERROR(file.status());
   return example;

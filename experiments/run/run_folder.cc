@@ -115,7 +115,7 @@ std::string NewRunsFolder() {
              : JoinPath(workspace, "runs");
 }
 
-absl::StatusOr<bool> HoldsRun(const std::string& path) {
+absl::StatusOr<bool> ContainsRun(const std::string& path) {
   for (const char* name :
        {"config.textproto", "resolved.textproto", "run.json", "metrics.jsonl",
         "checkpoints", "checkpoints.json", "status.json"}) {
@@ -145,7 +145,7 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
         path,
         ": another process is writing to this run; wait until it has ended"));
   }
-  REGARD_ASSIGN_OR_RETURN(folder.holds_run_, HoldsRun(path));
+  REGARD_ASSIGN_OR_RETURN(folder.holds_run_, ContainsRun(path));
   REGARD_ASSIGN_OR_RETURN(const PathKind config,
                           KindOfPath(folder.File("resolved.textproto")));
   folder.has_begun_ = config != PathKind::kNothing;
@@ -158,7 +158,7 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   return folder;
 }
 
-absl::Status RunFolder::StillHeld() const {
+absl::Status RunFolder::CheckNotMoved() const {
   struct stat held;
   struct stat there;
   const std::string path = File(kLockFile);
@@ -177,11 +177,11 @@ absl::Status RunFolder::StillHeld() const {
 
 absl::Status RunFolder::Write(absl::string_view name,
                               absl::string_view text) const {
-  REGARD_RETURN_IF_ERROR(StillHeld());
+  REGARD_RETURN_IF_ERROR(CheckNotMoved());
   return WriteFileAtomically(File(name), text);
 }
 
-absl::Status RefuseLostConfig(const std::string& run_folder) {
+absl::Status CheckConfigNotLost(const std::string& run_folder) {
   for (const char* name : {"metrics.jsonl", "status.json"}) {
     if (!PathExists(JoinPath(run_folder, name))) continue;
     return Refused(JoinPath(run_folder, "resolved.textproto"),
@@ -225,7 +225,8 @@ absl::StatusOr<std::string> CheckpointFolder(const std::string& run_folder,
   return run->path;
 }
 
-absl::StatusOr<std::string> OwnCheckpointFolder(const std::string& run_folder) {
+absl::StatusOr<std::string> CheckpointFolderForWriting(
+    const std::string& run_folder) {
   REGARD_ASSIGN_OR_RETURN(const std::string folder,
                           CheckpointFolder(run_folder));
   REGARD_ASSIGN_OR_RETURN(const std::string run_path, WithoutLinks(run_folder));
@@ -269,7 +270,7 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
   // Repeats the two writes below if a process died between them.
   const bool begun = there.has_value() && there->path == run_path;
   if (!run.has_value() && !begun) {
-    REGARD_ASSIGN_OR_RETURN(const bool holds, HoldsRun(path));
+    REGARD_ASSIGN_OR_RETURN(const bool holds, ContainsRun(path));
     if (holds) {
       return Refused(path,
                      "holds a run, or the checkpoints of one; name another "

@@ -63,7 +63,7 @@ class RunFolder {
 
   // Returns FailedPrecondition if the folder has been moved or removed. The
   // path then no longer names this run.
-  absl::Status StillHeld() const;
+  absl::Status CheckNotMoved() const;
 
   // Replaces a file of the run atomically.
   absl::Status Write(absl::string_view name, absl::string_view text) const;
@@ -83,12 +83,12 @@ class RunFolder {
 };
 
 // Whether the folder `path` contains a run. False if it has only other files.
-absl::StatusOr<bool> HoldsRun(const std::string& path);
+absl::StatusOr<bool> ContainsRun(const std::string& path);
 
 // Returns FailedPrecondition if the folder has files that a run writes after
 // resolved.textproto, but not resolved.textproto. The config of such a run was
 // lost after the run had begun.
-absl::Status RefuseLostConfig(const std::string& run_folder);
+absl::Status CheckConfigNotLost(const std::string& run_folder);
 
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";
 
@@ -114,7 +114,8 @@ absl::StatusOr<std::string> CheckpointFolder(
 // Like CheckpointFolder(), for a process that will write the run. Also returns
 // FailedPrecondition if the record in the checkpoint directory names another
 // run folder, because this run may be a copy of the other run.
-absl::StatusOr<std::string> OwnCheckpointFolder(const std::string& run_folder);
+absl::StatusOr<std::string> CheckpointFolderForWriting(
+    const std::string& run_folder);
 
 // Records that the checkpoints of a run are in `folder`, which must exist and
 // be locked. `id` is used if the run has no record yet. If the run has a

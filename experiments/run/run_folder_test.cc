@@ -274,14 +274,14 @@ TEST_F(RunFolderTest, TheCopyOfARunDoesNotWriteToItsCheckpoints) {
   }
   ASSERT_THAT(RecordCheckpointFolder(run, there, "id"), IsOk());
   std::filesystem::copy(JoinPath(run, kCheckpointRecord), copy);
-  EXPECT_THAT(OwnCheckpointFolder(run), IsOk());
+  EXPECT_THAT(CheckpointFolderForWriting(run), IsOk());
   EXPECT_THAT(CheckpointFolder(copy), IsOk());
-  EXPECT_THAT(OwnCheckpointFolder(copy),
+  EXPECT_THAT(CheckpointFolderForWriting(copy),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("resume it with --checkpoints=")));
   ASSERT_THAT(RecordCheckpointFolder(copy, there, "id"), IsOk());
-  EXPECT_THAT(OwnCheckpointFolder(copy), IsOk());
-  EXPECT_THAT(OwnCheckpointFolder(run),
+  EXPECT_THAT(CheckpointFolderForWriting(copy), IsOk());
+  EXPECT_THAT(CheckpointFolderForWriting(run),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("holds the checkpoints of ")));
 }
@@ -312,10 +312,10 @@ TEST_F(RunFolderTest, AFolderThatWasMovedIsNotWrittenTo) {
                        HasSubstr("/run: error: has been moved or removed")));
   const auto other = RunFolder::Open({.path = path});
   ASSERT_THAT(other, IsOk());
-  EXPECT_THAT(folder->StillHeld(),
+  EXPECT_THAT(folder->CheckNotMoved(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("has been moved or removed")));
-  EXPECT_THAT(other->StillHeld(), IsOk());
+  EXPECT_THAT(other->CheckNotMoved(), IsOk());
   EXPECT_EQ(ReadFile(JoinPath(root_, "moved/a.txt")).value(), "a");
 }
 
@@ -327,9 +327,9 @@ TEST_F(RunFolderTest, APipeInARunIsRefused) {
 }
 
 TEST_F(RunFolderTest, ARunThatLostItsConfigIsNotBegunAnew) {
-  EXPECT_THAT(RefuseLostConfig(root_), IsOk());
+  EXPECT_THAT(CheckConfigNotLost(root_), IsOk());
   ASSERT_THAT(WriteFileAtomically(JoinPath(root_, "status.json"), ""), IsOk());
-  EXPECT_THAT(RefuseLostConfig(root_),
+  EXPECT_THAT(CheckConfigNotLost(root_),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("resolved.textproto: error: is missing")));
 }

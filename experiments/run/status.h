@@ -28,7 +28,7 @@ struct RunStatus {
   // empty.
   std::map<std::string, std::string> signatures = {};
   // Confidence intervals of metrics over examples, by metric. May be empty.
-  std::map<std::string, Confidence> confidence = {};
+  std::map<std::string, ConfidenceInterval> confidence = {};
 };
 
 // Returns the text of the file, which is one line. The keys are in the order of

@@ -24,7 +24,7 @@ constexpr absl::string_view kClosing = "}])>";
 absl::Status ErrorAt(const std::string& flag, TextRange range,
                      std::string message) {
   return absl::InvalidArgumentError(
-      ConfigText::Override(flag, "--axis")
+      ConfigTextWithOrigin::Override(flag, "--axis")
           .Diagnostic({range, std::move(message)}));
 }
 

@@ -14,7 +14,7 @@
 
 namespace regard {
 
-CellPrograms ProgramsWith(const Plugins& plugins) {
+CellPrograms MakeCellPrograms(const Plugins& plugins) {
   using Digests = std::map<std::string, std::string>;
   return {
       .data_digests =

@@ -8,7 +8,7 @@
 namespace regard {
 
 // Returns the functions with these plug-ins, which must outlive the result.
-CellPrograms ProgramsWith(const Plugins& plugins);
+CellPrograms MakeCellPrograms(const Plugins& plugins);
 
 }  // namespace regard
 

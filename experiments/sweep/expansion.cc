@@ -112,10 +112,10 @@ class Validator {
       const SweepValue& value = axis.value(v);
       const std::string at = absl::StrCat(path, ".value[", v, "]");
       if (value.set_size() != axis.path_size()) {
-        problems_.Add(at,
-                      absl::StrCat("sets ", Counted(value.set_size(), "field"),
-                                   ", but the axis has ",
-                                   Counted(axis.path_size(), "path")));
+        problems_.Add(
+            at, absl::StrCat("sets ", Pluralize(value.set_size(), "field"),
+                             ", but the axis has ",
+                             Pluralize(axis.path_size(), "path")));
       }
       if (labels[v].empty() || labels[v] == kNotApplicable) {
         problems_.Add(at, "must have another label");
@@ -170,7 +170,7 @@ class Expander {
       : source_(source), sweep_(source.sweep), plan_(plan) {}
 
   // Returns false if there are too many arms.
-  bool Expand(std::vector<ConfigText> first) {
+  bool Expand(std::vector<ConfigTextWithOrigin> first) {
     std::vector<SweepArm> arms(1);
     arms[0].overrides = std::move(first);
     for (int i = 0; i < sweep_.override_size(); ++i) {
@@ -202,7 +202,7 @@ class Expander {
 
   void Add(const std::string& field, const std::string& value,
            const std::string& path, SweepArm& arm) const {
-    arm.overrides.push_back(ConfigText::Override(
+    arm.overrides.push_back(ConfigTextWithOrigin::Override(
         absl::StrCat(field, "=",
                      WithBraces(*Experiment::descriptor(), field, value)),
         source_.Where(path)));
@@ -216,7 +216,7 @@ class Expander {
     for (int v = 0; v < axis.value_size(); ++v) {
       AxisValue& value = added.values.emplace_back();
       value.label = LabelOf(axis.value(v));
-      for (const ConfigText& text : OverridesOf(a, v)) {
+      for (const ConfigTextWithOrigin& text : OverridesOf(a, v)) {
         value.overrides.push_back(text.text());
       }
       if (axis.has_baseline() && value.label == axis.baseline()) {
@@ -225,7 +225,7 @@ class Expander {
     }
   }
 
-  std::vector<ConfigText> OverridesOf(int a, int v) const {
+  std::vector<ConfigTextWithOrigin> OverridesOf(int a, int v) const {
     const SweepAxis& axis = sweep_.axis(a);
     const SweepValue& value = axis.value(v);
     const std::string path = absl::StrCat("axis[", a, "].value[", v, "]");
@@ -264,7 +264,7 @@ class Expander {
       }
       SweepArm& with = longer.emplace_back(arm);
       with.coordinates.push_back(v);
-      for (ConfigText& text : OverridesOf(a, v)) {
+      for (ConfigTextWithOrigin& text : OverridesOf(a, v)) {
         with.overrides.push_back(std::move(text));
       }
       added = true;
@@ -327,7 +327,7 @@ absl::StatusOr<SweepSource> ReadSweep(const std::string& path) {
 }
 
 absl::StatusOr<SweepPlan> ExpandSweep(const SweepSource& source,
-                                      std::vector<ConfigText> first) {
+                                      std::vector<ConfigTextWithOrigin> first) {
   ConfigProblems problems;
   Validator(source.sweep, problems).Validate();
   if (!problems.ok()) {

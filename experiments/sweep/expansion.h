@@ -40,8 +40,8 @@ struct SweepArm {
   // Unique name of letters, digits, '.', '_' and '-', such as
   // "dot__learning_rate_0.004".
   std::string name = {};
-  std::vector<size_t> coordinates = {};    // see GridRun
-  std::vector<ConfigText> overrides = {};  // without the seed
+  std::vector<size_t> coordinates = {};              // see GridRun
+  std::vector<ConfigTextWithOrigin> overrides = {};  // without the seed
 };
 
 struct SweepCell {
@@ -64,8 +64,8 @@ inline constexpr char kNotApplicable[] = "-";
 // Expands a sweep. All runs begin with the overrides `first`. Does not check
 // values against the config. If the description has errors, returns an
 // InvalidArgument error that lists all of them and can be printed as it is.
-absl::StatusOr<SweepPlan> ExpandSweep(const SweepSource& source,
-                                      std::vector<ConfigText> first = {});
+absl::StatusOr<SweepPlan> ExpandSweep(
+    const SweepSource& source, std::vector<ConfigTextWithOrigin> first = {});
 
 }  // namespace regard
 

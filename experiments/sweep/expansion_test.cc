@@ -30,7 +30,8 @@ SweepSource SourceOf(const std::string& text) {
 
 std::vector<std::string> OverridesOf(const SweepArm& arm) {
   std::vector<std::string> overrides;
-  for (const ConfigText& text : arm.overrides) overrides.push_back(text.text());
+  for (const ConfigTextWithOrigin& text : arm.overrides)
+    overrides.push_back(text.text());
   return overrides;
 }
 
@@ -123,7 +124,7 @@ TEST(ExpandSweepTest, BeginsAllRunsWithTheSameOverrides) {
   SweepSource source = SourceOf("");
   *source.sweep.add_axis() = *ParseAxisFlag("a=1,2");
   const absl::StatusOr<SweepPlan> plan =
-      ExpandSweep(source, {ConfigText::Override("b=3")});
+      ExpandSweep(source, {ConfigTextWithOrigin::Override("b=3")});
   EXPECT_THAT(OverridesOf(plan->arms[1]), ElementsAre("b=3", "a=2"));
 }
 
@@ -168,9 +169,9 @@ TEST(SweepSourceTest, SaysWhereAPartWasWritten) {
   SweepSource source;
   EXPECT_EQ(source.Where("axis[0].value[0]"), "--axis");
   EXPECT_EQ(source.Where("override[3]"), "--set");
-  ASSERT_THAT(ReadText(ConfigText::File("grid.textproto",
-                                        "axis { path: \"a\" }\n"
-                                        "override { path: \"b\" }\n"),
+  ASSERT_THAT(ReadText(ConfigTextWithOrigin::File("grid.textproto",
+                                                  "axis { path: \"a\" }\n"
+                                                  "override { path: \"b\" }\n"),
                        &source.sweep, &source.origins),
               IsOk());
   source.axes_in_file = source.overrides_in_file = 1;

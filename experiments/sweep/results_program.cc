@@ -39,7 +39,7 @@ absl::Status WritePlan(const Arguments& arguments, const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(const SweepSource source, ReadSweep(arguments[0]));
   REGARD_ASSIGN_OR_RETURN(
       const SweepCells cells,
-      CheckSweep(source, /*jobs=*/1, ProgramsWith(plugins), plugins));
+      CheckSweep(source, /*jobs=*/1, MakeCellPrograms(plugins), plugins));
   const std::vector<SweepArm>& arms = cells.plan.arms;
   if (arms.size() != arguments.size() - 1) {
     return absl::InvalidArgumentError(
@@ -48,7 +48,7 @@ absl::Status WritePlan(const Arguments& arguments, const Plugins& plugins) {
   }
   for (size_t arm = 0; arm < arms.size(); ++arm) {
     std::string text;
-    for (const ConfigText& override : arms[arm].overrides) {
+    for (const ConfigTextWithOrigin& override : arms[arm].overrides) {
       absl::StrAppend(&text, override.text(), "\n");
     }
     REGARD_RETURN_IF_ERROR(

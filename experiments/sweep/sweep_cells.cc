@@ -57,23 +57,25 @@ class ArmErrors {
 
 // Returns the overrides with which all runs begin. They remove the baseline of
 // the config, because the sweep has its own comparisons.
-absl::StatusOr<std::vector<ConfigText>> FirstOverrides(const Sweep& sweep) {
-  if (sweep.config().empty()) return std::vector<ConfigText>();
+absl::StatusOr<std::vector<ConfigTextWithOrigin>> FirstOverrides(
+    const Sweep& sweep) {
+  if (sweep.config().empty()) return std::vector<ConfigTextWithOrigin>();
   Experiment base;
   REGARD_RETURN_IF_ERROR(ReadConfig({sweep.config(), {}}, {}, &base).status());
-  if (base.baseline().override_size() == 0) return std::vector<ConfigText>();
-  return std::vector{ConfigText::Override("baseline.override=[]")};
+  if (base.baseline().override_size() == 0)
+    return std::vector<ConfigTextWithOrigin>();
+  return std::vector{ConfigTextWithOrigin::Override("baseline.override=[]")};
 }
 
-ConfigText SeedOverride(uint64_t seed) {
-  return ConfigText::Override(absl::StrCat("seed=", seed), "--seeds");
+ConfigTextWithOrigin SeedOverride(uint64_t seed) {
+  return ConfigTextWithOrigin::Override(absl::StrCat("seed=", seed), "--seeds");
 }
 
 absl::Status LoadArms(const Sweep& sweep, const Plugins& plugins,
                       SweepCells& cells) {
   ArmErrors errors;
   for (const SweepArm& arm : cells.plan.arms) {
-    std::vector<ConfigText> overrides = arm.overrides;
+    std::vector<ConfigTextWithOrigin> overrides = arm.overrides;
     overrides.push_back(SeedOverride(sweep.first_seed()));
     absl::StatusOr<LoadedConfig> loaded =
         LoadConfigWith({sweep.config(), {}}, overrides, plugins);
@@ -202,15 +204,15 @@ std::vector<std::string> SweepCells::TrainArguments(const PlannedCell& cell,
       absl::StrCat("--config=", sweep.config()),
       absl::StrCat("--run=", cell.folder), "--resume",
       absl::StrCat("--threads=", threads)};
-  for (const ConfigText& text : plan.arms[cell.arm].overrides) {
+  for (const ConfigTextWithOrigin& text : plan.arms[cell.arm].overrides) {
     arguments.insert(arguments.end(), {"--set", text.text()});
   }
   arguments.insert(arguments.end(), {"--set", SeedOverride(cell.seed).text()});
   return arguments;
 }
 
-void UpdateState(const std::map<std::string, FinishedCell>& known,
-                 PlannedCell& cell) {
+void UpdateCellState(const std::map<std::string, FinishedCell>& known,
+                     PlannedCell& cell) {
   cell.state = CellStage::kWaiting;
   cell.reason.clear();
   const bool has_record = PathExists(cell.RecordPath());
@@ -251,7 +253,8 @@ absl::StatusOr<SweepCells> CheckSweep(const SweepSource& source, int jobs,
                                       const Plugins& plugins) {
   const Sweep& sweep = source.sweep;
   SweepCells cells;
-  REGARD_ASSIGN_OR_RETURN(std::vector<ConfigText> first, FirstOverrides(sweep));
+  REGARD_ASSIGN_OR_RETURN(std::vector<ConfigTextWithOrigin> first,
+                          FirstOverrides(sweep));
   REGARD_ASSIGN_OR_RETURN(cells.plan, ExpandSweep(source, std::move(first)));
   REGARD_RETURN_IF_ERROR(LoadArms(sweep, plugins, cells));
   REGARD_RETURN_IF_ERROR(CheckMetrics(sweep, plugins, cells));
@@ -279,7 +282,7 @@ absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
   for (PlannedCell& cell : cells.cells) {
     cell.folder =
         JoinPath(options.out, absl::StrCat("cells/", cells.Name(cell)));
-    UpdateState(known, cell);
+    UpdateCellState(known, cell);
   }
   if (!options.replace && !options.collect)
     REGARD_RETURN_IF_ERROR(RefuseOthers(cells));

@@ -98,8 +98,8 @@ absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
 
 // Updates the state of a cell from its folder and record. `known` contains
 // finished cells by key.
-void UpdateState(const std::map<std::string, FinishedCell>& known,
-                 PlannedCell& cell);
+void UpdateCellState(const std::map<std::string, FinishedCell>& known,
+                     PlannedCell& cell);
 
 }  // namespace regard
 

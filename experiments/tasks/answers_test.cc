@@ -103,7 +103,7 @@ std::string Text(Forward<float>& forward,
     absl::StrAppend(&text, "gold ", link.query, " ", link.key, "\n");
   }
   const Inspection<float> seen = Inspect(forward, *traced, {});
-  for (const LensLayer& layer : seen.lens) {
+  for (const LogitLensLayer& layer : seen.lens) {
     for (size_t row = 0; row < layer.rows.size(); ++row) {
       absl::StrAppend(&text, layer.site, ", ", seen.lens_rows[row], ":");
       for (const Prediction::Choice& choice : layer.rows[row]) {

@@ -360,15 +360,15 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
 }
 
 absl::StatusOr<LoadedConfig> LoadConfigWith(
-    const ConfigSource& source, absl::Span<const ConfigText> overrides,
-    const Plugins& plugins) {
+    const ConfigSource& source,
+    absl::Span<const ConfigTextWithOrigin> overrides, const Plugins& plugins) {
   LoadedConfig loaded;
   REGARD_ASSIGN_OR_RETURN(loaded.origins,
                           ReadConfigWith(source, overrides, &loaded.config));
-  KeepFormerMeaning(source, plugins.scorers, &loaded.config);
+  SetFormerDefaults(source, plugins.scorers, &loaded.config);
   REGARD_RETURN_IF_ERROR(
-      ReadOverFolder(plugins.scorers, &loaded.config, &loaded.origins));
-  KeepTextVersion(source, &loaded.config);
+      MergeOverFolderConfig(plugins.scorers, &loaded.config, &loaded.origins));
+  SetFormerTextVersion(source, &loaded.config);
   REGARD_RETURN_IF_ERROR(ValidateAndResolve(plugins, loaded));
   return loaded;
 }
@@ -376,9 +376,9 @@ absl::StatusOr<LoadedConfig> LoadConfigWith(
 absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run) {
   if (run.config.baseline().override_size() == 0) return absl::OkStatus();
   auto baseline = std::make_shared<LoadedConfig>(run);
-  std::vector<ConfigText> overrides;
+  std::vector<ConfigTextWithOrigin> overrides;
   for (const Override& change : run.config.baseline().override()) {
-    overrides.push_back(ConfigText::Override(
+    overrides.push_back(ConfigTextWithOrigin::Override(
         absl::StrCat(change.path(), "=", change.value()),
         run.origins.Where(
             absl::StrCat("baseline.override[", overrides.size(), "]"))));

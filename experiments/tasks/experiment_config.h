@@ -43,8 +43,8 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
 
 // Like LoadConfig(), but each override states where the user wrote it.
 absl::StatusOr<LoadedConfig> LoadConfigWith(
-    const ConfigSource& source, absl::Span<const ConfigText> overrides,
-    const Plugins& plugins);
+    const ConfigSource& source,
+    absl::Span<const ConfigTextWithOrigin> overrides, const Plugins& plugins);
 
 // Sets run.baseline to the config of `run` with its baseline overrides. Does
 // nothing without such overrides. Errors state positions in the texts of the

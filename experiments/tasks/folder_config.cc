@@ -31,11 +31,11 @@ std::string Chosen(const google::protobuf::Message& message) {
 
 }  // namespace
 
-absl::Status ReadOverFolder(const AttentionRegistry& scorers,
-                            Experiment* config, ConfigOrigins* origins) {
+absl::Status MergeOverFolderConfig(const AttentionRegistry& scorers,
+                                   Experiment* config, ConfigOrigins* origins) {
   const std::string run = config->training().initial_weights().run();
   const std::string path = ResolveUserPath(run);
-  if (run.empty() || !HoldsPretrained(path)) return absl::OkStatus();
+  if (run.empty() || !ContainsPretrainedModel(path)) return absl::OkStatus();
   ConfigProblems problems;
   const absl::StatusOr<PretrainedFolder> folder =
       ReadPretrainedFolder(path, scorers);
@@ -52,15 +52,15 @@ absl::Status ReadOverFolder(const AttentionRegistry& scorers,
   }
   const ConfigOrigins given = std::exchange(*origins, ConfigOrigins());
   config->Clear();
-  REGARD_RETURN_IF_ERROR(
-      ReadText(ConfigText::File(absl::StrCat(run, ", as a config"), *under),
-               config, origins));
+  REGARD_RETURN_IF_ERROR(ReadText(
+      ConfigTextWithOrigin::File(absl::StrCat(run, ", as a config"), *under),
+      config, origins));
   const auto theirs = ConfigSettings(*config);
-  for (const ConfigText& text : given.texts()) {
+  for (const ConfigTextWithOrigin& text : given.texts()) {
     REGARD_RETURN_IF_ERROR(ReadText(text, config, origins));
   }
   config->clear_base();
-  origins->Forget(kBaseField);
+  origins->RemoveOrigins(kBaseField);
   const auto ours = ConfigSettings(*config);
   for (const auto& [field, file] : folder->fixed) {
     const auto there = theirs.find(field);

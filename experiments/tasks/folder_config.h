@@ -16,8 +16,8 @@ class Experiment;
 // Merges the texts of `origins` into this config. Does nothing if `config`
 // names no folder. Errors are about the folder, or about a field that must
 // match it. The messages can be printed as they are.
-absl::Status ReadOverFolder(const AttentionRegistry& scorers,
-                            Experiment* config, ConfigOrigins* origins);
+absl::Status MergeOverFolderConfig(const AttentionRegistry& scorers,
+                                   Experiment* config, ConfigOrigins* origins);
 
 }  // namespace regard
 

@@ -8,7 +8,7 @@
 
 namespace regard {
 
-void KeepFormerMeaning(const ConfigSource& source,
+void SetFormerDefaults(const ConfigSource& source,
                        const AttentionRegistry& scorers, Experiment* config) {
   if (source.name.substr(source.name.rfind('/') + 1) != "resolved.textproto") {
     return;
@@ -19,7 +19,7 @@ void KeepFormerMeaning(const ConfigSource& source,
   };
   const ModelConfig& model = config->model();
   TransformerConfig decoder = model.transformer();
-  LayOverTransformer(model.transformer_decoder(), &decoder);
+  MergeTransformerInto(model.transformer_decoder(), &decoder);
   if (model.has_transformer() && inherits(decoder)) {
     config->mutable_model()->mutable_transformer()->set_cross_reads_positions(
         true);
@@ -32,7 +32,7 @@ void KeepFormerMeaning(const ConfigSource& source,
   }
 }
 
-void KeepTextVersion(const ConfigSource& run, Experiment* config) {
+void SetFormerTextVersion(const ConfigSource& run, Experiment* config) {
   if (!absl::EndsWith(run.name, "resolved.textproto") ||
       config->data().has_text_version()) {
     return;
@@ -49,8 +49,8 @@ absl::StatusOr<Experiment> ReadFormerConfig(const ConfigSource& run,
                                             const Experiment& config) {
   Experiment stored;
   REGARD_RETURN_IF_ERROR(ReadConfig(run, {}, &stored).status());
-  KeepTextVersion(run, &stored);
-  KeepFormerMeaning(run, scorers, &stored);
+  SetFormerTextVersion(run, &stored);
+  SetFormerDefaults(run, scorers, &stored);
   if (!config.search().has_max_length() &&
       !config.search().has_max_length_ratio() &&
       stored.search().max_length() == 10 &&

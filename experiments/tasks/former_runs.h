@@ -13,18 +13,19 @@ class Experiment;
 // Sets each field that the program of the run did not have to the value that
 // reproduces its behaviour. Does nothing unless `source` is the
 // resolved.textproto of a run. LoadConfig() calls this function.
-void KeepFormerMeaning(const ConfigSource& source,
+void SetFormerDefaults(const ConfigSource& source,
                        const AttentionRegistry& scorers, Experiment* config);
 
 // Sets data.text_version of `config` to the value of the run, if `run` is the
 // resolved.textproto of a run and `config` does not set the field. The value is
 // 0 if the run was made before this field existed.
-void KeepTextVersion(const ConfigSource& run, Experiment* config);
+void SetFormerTextVersion(const ConfigSource& run, Experiment* config);
 
 // Reads the resolved.textproto of a run as this version would write it, to
-// compare it with `config`. Applies KeepFormerMeaning() and KeepTextVersion().
-// Also removes the search limits that earlier versions wrote as defaults,
-// unless `config` sets them. Returns the errors of ReadConfig().
+// compare it with `config`. Applies SetFormerDefaults() and
+// SetFormerTextVersion(). Also removes the search limits that earlier versions
+// wrote as defaults, unless `config` sets them. Returns the errors of
+// ReadConfig().
 absl::StatusOr<Experiment> ReadFormerConfig(const ConfigSource& run,
                                             const AttentionRegistry& scorers,
                                             const Experiment& config);

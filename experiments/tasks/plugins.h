@@ -42,7 +42,7 @@ struct TaskInfo : OptionInfo<TaskContext> {
   // Calls RestoreData() of the task. Null if the task does not declare it.
   // Creates empty data if `data` is empty.
   absl::Status (*keep)(const TaskContext& context, const AnyDataSource& source,
-                       const KeptFiles& files, std::any& data);
+                       const StoredFiles& files, std::any& data);
   OptionFactory<Task, std::any, const TaskContext&> create;
 
   template <typename Plugin>
@@ -57,7 +57,7 @@ struct TaskInfo : OptionInfo<TaskContext> {
     keep = nullptr;
     if constexpr (requires { &Plugin::RestoreData; }) {
       keep = [](const TaskContext& context, const AnyDataSource& source,
-                const KeptFiles& files, std::any& any) {
+                const StoredFiles& files, std::any& any) {
         if (!any.has_value()) any = Data();
         return Plugin::RestoreData(context, source, files,
                                    std::any_cast<Data>(&any));

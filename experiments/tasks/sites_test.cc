@@ -185,7 +185,8 @@ class RowChecker : public Hook<float> {
       rows.insert(rows.end(), {sum, entropy, top, std::abs(weights[0])});
     }
   }
-  void OnRows(const std::string& site, const RowStatistics& rows) override {
+  void OnRowStatistics(const std::string& site,
+                       const AttentionStatistics& rows) override {
     std::vector<double>& seen = rows_[site];
     for (int64_t i = 0; i < rows.size(); ++i) {
       seen.insert(seen.end(),
@@ -351,11 +352,11 @@ TEST_P(SitesTest, TracesWhatItAnswers) {
       *forward_, *traced, {.chosen = labels.chosen, .most_choices = kAll});
   ASSERT_FALSE(seen.maps.empty());
   EXPECT_FALSE(seen.inputs.empty());
-  const SiteShapes sites = SitesOf(task_->model(), /*seed=*/1, {});
+  const SiteShapes sites = RecordSiteShapes(task_->model(), /*seed=*/1, {});
   for (const AttentionMap<float>& map : seen.maps) {
     // Titles of figures must name a map so that the patterns of `intervene`
     // match.
-    const std::string title = ShownTitle(WeightsOf(labels, map));
+    const std::string title = FullTitle(WeightsOf(labels, map));
     EXPECT_TRUE(std::ranges::any_of(sites, [&](const auto& site) {
       return MatchesSite(title, site.first);
     })) << title;

@@ -44,7 +44,7 @@ struct TaskContext {
 };
 
 // Texts that a task stored in a run folder; see Task::Files().
-struct KeptFiles {
+struct StoredFiles {
   std::string folder;  // name in messages
   ReadRunFile read;
   // The result of Task::TrainingDataNumbers(). Empty in runs of earlier
@@ -73,7 +73,7 @@ class Task {
   // that its model needs from the training data:
   //
   //   static absl::Status RestoreData(const TaskContext&, const AnyDataSource&,
-  //                            const KeptFiles&, Data*);
+  //                            const StoredFiles&, Data*);
   //
   // RestoreData() puts the stored files into the data, so that a trained model
   // makes predictions even if its data are missing. The data may be empty, or
@@ -137,7 +137,9 @@ class Task {
   // Whether the weights can only be used if this file of Files() is unchanged,
   // as for a vocabulary. If false, a run can begin with the weights even if its
   // file differs.
-  virtual bool WeightsNeed(const std::string& /*file*/) const { return true; }
+  virtual bool WeightsDependOn(const std::string& /*file*/) const {
+    return true;
+  }
 
   // Returns the prediction for one request. An error states what is wrong with
   // the request and what is required. `forward` has no gradients. If it has a

@@ -110,7 +110,7 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
   if (is_run || plugins == nullptr) {
     REGARD_RETURN_IF_ERROR(ReadRunDescription(trained.path).status());
     REGARD_ASSIGN_OR_RETURN(source.embedded, WithErrorPrefix(ReadFile(config)));
-  } else if (HoldsPretrained(trained.path)) {
+  } else if (ContainsPretrainedModel(trained.path)) {
     REGARD_ASSIGN_OR_RETURN(
         trained.pretrained,
         ReadPretrainedFolder(trained.path, plugins->scorers));
@@ -126,10 +126,10 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
   }
   REGARD_ASSIGN_OR_RETURN(trained.origins,
                           ReadConfig(source, overrides, &trained.config));
-  KeepTextVersion(source, &trained.config);
+  SetFormerTextVersion(source, &trained.config);
   std::vector<std::string> notes;
   if (plugins != nullptr) {
-    KeepFormerMeaning(source, plugins->scorers, &trained.config);
+    SetFormerDefaults(source, plugins->scorers, &trained.config);
     ConfigProblems problems;
     ValidateExperiment(trained.config, *plugins, problems);
     REGARD_RETURN_IF_ERROR(LocateProblems(problems, trained.origins));
@@ -159,7 +159,7 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
   for (const auto& [name, text] : task.Files()) {
     // Earlier versions stored fewer files.
     if (!kept.files.empty() && kept.files.count(name) == 0) continue;
-    if (!mean && !task.WeightsNeed(name)) continue;
+    if (!mean && !task.WeightsDependOn(name)) continue;
     const absl::StatusOr<std::string> there = run.ReadText(name);
     if (there.ok() && *there == text) continue;
     if (run.pretrained.has_value() && name == run.pretrained->task_file) {

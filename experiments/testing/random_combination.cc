@@ -131,9 +131,9 @@ void ChangeANumber(RandomFields& random, Message* model) {
   }
   if (numbers.empty()) return;
   const auto [message, field] =
-      numbers[random.Below(static_cast<int64_t>(numbers.size()))];
+      numbers[random.UniformInt(static_cast<int64_t>(numbers.size()))];
   constexpr const char* kNumbers[] = {"-1", "0", "3", "7"};
-  const char* const number = kNumbers[random.Below(std::size(kNumbers))];
+  const char* const number = kNumbers[random.UniformInt(std::size(kNumbers))];
   REGARD_CHECK(TextFormat::ParseFieldValueFromString(number, field, message))
       << std::string(field->full_name());
 }
@@ -145,26 +145,26 @@ Experiment RandomCombination(uint64_t seed) {
   random.Seed(seed);
   Experiment config;
   REGARD_CHECK(TextFormat::ParseFromString(
-      absl::StrCat(kModels[random.Below(std::size(kModels))], kTraining),
+      absl::StrCat(kModels[random.UniformInt(std::size(kModels))], kTraining),
       &config));
   config.set_seed(seed);
-  config.set_num_shards(1 + static_cast<int>(random.Below(3)));
+  config.set_num_shards(1 + static_cast<int>(random.UniformInt(3)));
   // Few combinations of many options are valid, so most configs set each option
   // with a low probability.
   constexpr int kRarities[] = {3, 6, 12, 24};
-  random.set_rarity(kRarities[random.Below(std::size(kRarities))]);
+  random.set_rarity(kRarities[random.UniformInt(std::size(kRarities))]);
   // Begins with inner messages, because an outer message may replace them.
   std::vector<Message*> messages = MessagesIn(config.mutable_model());
   for (auto message = messages.rbegin(); message != messages.rend();
        ++message) {
     if (IsDrawnMessage(**message)) random.Fill(*message);
   }
-  if (random.Below(4) == 0) {
+  if (random.UniformInt(4) == 0) {
     random.Fill(config.mutable_optimizer());
   } else {
     config.mutable_optimizer()->mutable_adam();
   }
-  if (random.Below(4) == 0) ChangeANumber(random, config.mutable_model());
+  if (random.UniformInt(4) == 0) ChangeANumber(random, config.mutable_model());
   return config;
 }
 

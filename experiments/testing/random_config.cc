@@ -141,7 +141,7 @@ void RandomConfigs::DrawDataAndModel(Experiment* config) {
     config->clear_data();
     random_.Fill(config->mutable_data());
     // Chooses this source more often, because it has by far the most options.
-    if (random_.Below(3) == 0)
+    if (random_.UniformInt(3) == 0)
       random_.Fill(config->mutable_data()->mutable_pairs());
   }
   while (task == nullptr || *task->data_type != *source->data_type) {
@@ -198,8 +198,8 @@ void RandomConfigs::NameFiles(Experiment* config) const {
 
 // Draws the field at `path` again or removes it. Sometimes uses an enclosing
 // field instead.
-bool RandomConfigs::Mend(Experiment* config, absl::string_view path) {
-  while (!ParentPath(path).empty() && random_.Below(5) == 0)
+bool RandomConfigs::FixProblemAt(Experiment* config, absl::string_view path) {
+  while (!ParentPath(path).empty() && random_.UniformInt(5) == 0)
     path = ParentPath(path);
   if (path.empty()) return false;
   Message* message = config;
@@ -227,7 +227,7 @@ bool RandomConfigs::Mend(Experiment* config, absl::string_view path) {
   const Reflection& fields = *message->GetReflection();
   if (field->is_repeated() || !IsDrawn(*field) ||
       (fields.HasField(*message, field) && !IsAlwaysGiven(*field) &&
-       random_.Below(3) > 0)) {
+       random_.UniformInt(3) > 0)) {
     fields.ClearField(message, field);
   } else {
     random_.DrawField(message, field);
@@ -235,7 +235,7 @@ bool RandomConfigs::Mend(Experiment* config, absl::string_view path) {
   return true;
 }
 
-bool RandomConfigs::Repair(Experiment* config) {
+bool RandomConfigs::FixAllProblems(Experiment* config) {
   for (int round = 0; round < kMaxRounds; ++round) {
     NameFiles(config);
     ConfigProblems problems;
@@ -247,7 +247,7 @@ bool RandomConfigs::Repair(Experiment* config) {
       ValidateWatchedMetrics(**task, *config, plugins_, problems);
       if (problems.ok()) return true;
     }
-    if (!Mend(config, problems.problems()[0].path)) return false;
+    if (!FixProblemAt(config, problems.problems()[0].path)) return false;
     const TaskInfo* const task = plugins_.tasks.Find(config->model());
     const DataSourceInfo* const source = plugins_.data.Find(config->data());
     if (task == nullptr || source == nullptr ||
@@ -264,7 +264,7 @@ Experiment RandomConfigs::Draw(uint64_t seed) {
     Experiment config;
     random_.Fill(&config);
     DrawDataAndModel(&config);
-    if (Repair(&config)) return config;
+    if (FixAllProblems(&config)) return config;
     ++rejections_;
   }
 }

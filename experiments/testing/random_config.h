@@ -33,8 +33,8 @@ class RandomConfigs {
  private:
   void DrawDataAndModel(Experiment* config);
   void NameFiles(Experiment* config) const;
-  bool Mend(Experiment* config, absl::string_view path);
-  bool Repair(Experiment* config);
+  bool FixProblemAt(Experiment* config, absl::string_view path);
+  bool FixAllProblems(Experiment* config);
 
   std::string folder_;
   Plugins plugins_;

@@ -36,7 +36,7 @@ TEST(RandomConfigTest, ResolvedTextsOfAllKindsReadBack) {
   int pairs = 0;  // number of configs that read labelled pairs
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     const Experiment config = configs.Draw(seed);
-    EXPECT_EQ(ReadBackProblem(config, plugins), "") << "seed " << seed;
+    EXPECT_EQ(FindRoundTripProblem(config, plugins), "") << "seed " << seed;
     AddChoices(config, &made);
     pairs += config.data().path() == folder + "/labelled_pairs" ? 1 : 0;
   }

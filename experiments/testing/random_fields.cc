@@ -176,7 +176,7 @@ bool IsDrawn(const FieldDescriptor& field) {
 
 RandomFields::RandomFields(std::string folder) : folder_(std::move(folder)) {}
 
-int64_t RandomFields::Below(int64_t bound) {
+int64_t RandomFields::UniformInt(int64_t bound) {
   return static_cast<int64_t>(random_() % static_cast<uint64_t>(bound));
 }
 
@@ -188,9 +188,9 @@ void RandomFields::DrawField(Message* message, const FieldDescriptor* field) {
     Fill(inner);
   } else if (const EnumDescriptor* values = field->enum_type()) {
     fields.SetEnum(message, field,
-                   values->value(1 + Below(values->value_count() - 1)));
+                   values->value(1 + UniformInt(values->value_count() - 1)));
   } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
-    fields.SetBool(message, field, Below(2) == 1);
+    fields.SetBool(message, field, UniformInt(2) == 1);
   } else {
     const char* const values = ValuesOf(*field);
     REGARD_CHECK(values != nullptr)
@@ -198,7 +198,8 @@ void RandomFields::DrawField(Message* message, const FieldDescriptor* field) {
     const std::vector<std::string> choices =
         absl::StrSplit(values + (values[0] == '!' ? 1 : 0), '|');
     const std::string value = absl::StrReplaceAll(
-        choices[Below(static_cast<int64_t>(choices.size()))], {{"@", folder_}});
+        choices[UniformInt(static_cast<int64_t>(choices.size()))],
+        {{"@", folder_}});
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       fields.SetString(message, field, value);
     } else {
@@ -213,7 +214,8 @@ void RandomFields::Fill(Message* message) {
   const Descriptor& type = *message->GetDescriptor();
   for (int i = 0; i < type.real_oneof_decl_count(); ++i) {
     const OneofDescriptor& oneof = *type.oneof_decl(i);
-    const FieldDescriptor* member = oneof.field(Below(oneof.field_count()));
+    const FieldDescriptor* member =
+        oneof.field(UniformInt(oneof.field_count()));
     if (IsDrawn(*member)) DrawField(message, member);
   }
   for (int i = 0; i < type.field_count(); ++i) {

@@ -26,7 +26,7 @@ class RandomFields {
   void set_rarity(int rarity) { rarity_ = rarity; }
 
   // Returns a random number in [0, bound).
-  int64_t Below(int64_t bound);
+  int64_t UniformInt(int64_t bound);
 
   // Sets a field that is not repeated to a random value.
   void DrawField(google::protobuf::Message* message,
@@ -37,11 +37,13 @@ class RandomFields {
   void Fill(google::protobuf::Message* message);
 
  private:
-  bool IsPresent() { return rarity_ == 0 ? Below(3) > 0 : Below(rarity_) == 0; }
+  bool IsPresent() {
+    return rarity_ == 0 ? UniformInt(3) > 0 : UniformInt(rarity_) == 0;
+  }
   // Returns a random number of elements for a repeated field.
   int64_t DrawCount() {
-    if (rarity_ == 0) return Below(3);
-    return IsPresent() ? 1 + Below(2) : 0;
+    if (rarity_ == 0) return UniformInt(3);
+    return IsPresent() ? 1 + UniformInt(2) : 0;
   }
 
   std::string folder_;

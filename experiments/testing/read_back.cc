@@ -45,7 +45,8 @@ void GiveDefaults(Message* message, bool within_overlay) {
 
 }  // namespace
 
-std::string ReadBackProblem(const Experiment& config, const Plugins& plugins) {
+std::string FindRoundTripProblem(const Experiment& config,
+                                 const Plugins& plugins) {
   const std::string text = ResolvedConfig(config, ConfigOrigins());
   Experiment back;
   const auto origins = ReadConfig({"resolved", text}, {}, &back);

@@ -12,7 +12,8 @@ namespace regard::testing {
 // Returns a problem with the resolved text of a valid config, or "" if there is
 // none. Reading the text must give a valid config with the same values,
 // messages and members of oneofs.
-std::string ReadBackProblem(const Experiment& config, const Plugins& plugins);
+std::string FindRoundTripProblem(const Experiment& config,
+                                 const Plugins& plugins);
 
 }  // namespace regard::testing
 

@@ -23,7 +23,7 @@ template <typename T>
 void Shuffle(const RandomStream& stream, int64_t begin, int64_t end,
              int64_t used, std::vector<T>& items) {
   for (int64_t i = begin; i < std::min(end, used); ++i) {
-    const auto j = static_cast<int64_t>(stream.BelowAt(
+    const auto j = static_cast<int64_t>(stream.UniformIntAt(
         static_cast<uint64_t>(i), static_cast<uint64_t>(end - i)));
     std::swap(items[i], items[i + j]);
   }
@@ -43,9 +43,9 @@ BatchPlan::BatchPlan(const Experiment& config, Model<float>& model)
   const Training& training = config.training();
   by_length_ = GroupsByLength(training, model);
   if (by_length_) {
-    CutByLength(training, model);
+    MakeBatchesByLength(training, model);
   } else {
-    Cut(training, model.num_examples());
+    MakeBatches(training, model.num_examples());
   }
   updates_per_epoch_ =
       CeilDivide(static_cast<int64_t>(batch_begins_.size()) - 1, accumulate_);
@@ -58,7 +58,7 @@ BatchPlan::BatchPlan(const Experiment& config, Model<float>& model)
 
 // Cuts a random order into batches. The batches of the last optimizer step of
 // an epoch have almost equal sizes.
-void BatchPlan::Cut(const Training& training, int64_t num_examples) {
+void BatchPlan::MakeBatches(const Training& training, int64_t num_examples) {
   examples_.resize(num_examples);
   std::iota(examples_.begin(), examples_.end(), 0);
   group_begins_ = {0, num_examples};
@@ -75,8 +75,8 @@ void BatchPlan::Cut(const Training& training, int64_t num_examples) {
   batch_begins_.push_back(count);
 }
 
-void BatchPlan::CutByLength(const Training& training,
-                            const Model<float>& model) {
+void BatchPlan::MakeBatchesByLength(const Training& training,
+                                    const Model<float>& model) {
   const int64_t num_examples = model.num_examples();
   const int64_t step = training.length_step();
   // Each element is {target length, source length, example}. Source lengths

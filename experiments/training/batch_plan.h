@@ -44,8 +44,8 @@ class BatchPlan {
   absl::Span<const absl::Span<const int64_t>> BatchesOf(int64_t step);
 
  private:
-  void Cut(const Training& training, int64_t num_examples);
-  void CutByLength(const Training& training, const Model<float>& model);
+  void MakeBatches(const Training& training, int64_t num_examples);
+  void MakeBatchesByLength(const Training& training, const Model<float>& model);
   void MakeEpoch(int64_t epoch);
 
   const uint64_t seed_;

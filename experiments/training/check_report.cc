@@ -63,8 +63,8 @@ std::string StepsOf(const Experiment& config, Model<float>& model) {
 
 }  // namespace
 
-std::string CheckReport(const LoadedConfig& loaded, Task& task,
-                        Task* baseline) {
+std::string ConfigCheckReport(const LoadedConfig& loaded, Task& task,
+                              Task* baseline) {
   const Experiment& config = loaded.config;
   Model<float>& model = task.model();
   std::string report;

@@ -13,7 +13,8 @@ namespace regard {
 // data, the number of optimizer steps, and the baseline. It ends with the
 // number of seeds that a significant difference requires. `baseline` is the
 // task of loaded.baseline, or null if there is none.
-std::string CheckReport(const LoadedConfig& loaded, Task& task, Task* baseline);
+std::string ConfigCheckReport(const LoadedConfig& loaded, Task& task,
+                              Task* baseline);
 
 }  // namespace regard
 

@@ -59,7 +59,7 @@ std::string SamplesTable(const Samples& samples) {
 // Returns a text with the labels of a map, because its image shows none.
 std::string ImageDescription(const LabelledMatrix& map) {
   constexpr size_t kMaxNamed = 60;
-  std::string text = Words(ShownTitle(map));
+  std::string text = Words(FullTitle(map));
   if (map.rows.size() <= kMaxNamed && map.columns.size() <= kMaxNamed) {
     absl::StrAppend(&text, "\n\nrows: ", Words(absl::StrJoin(map.rows, " ")),
                     "\n\ncolumns: ", Words(absl::StrJoin(map.columns, " ")));
@@ -113,7 +113,7 @@ EventLog::EventLog(const tensorboard::EventWriterOptions& options,
       total_steps_(std::max<int64_t>(total_steps, 1)),
       task_(task),
       metrics_(metrics.begin(), metrics.end()),
-      last_picture_(PictureOf(options.resumed_step.value_or(0))) {}
+      last_picture_(ImageIndex(options.resumed_step.value_or(0))) {}
 
 absl::StatusOr<EventLog> EventLog::Open(
     const tensorboard::EventWriterOptions& options, int64_t total_steps,
@@ -131,7 +131,7 @@ absl::StatusOr<EventLog> EventLog::Open(
   return log;
 }
 
-absl::Status EventLog::Recorded(const MetricsRecord& record) {
+absl::Status EventLog::OnMetrics(const MetricsRecord& record) {
   for (const auto& [name, value] : record.metrics) {
     const MetricInfo* info = FindMetric(metrics_, name);
     const std::string description =
@@ -145,12 +145,12 @@ absl::Status EventLog::Recorded(const MetricsRecord& record) {
 
 // Returns the index of the segment that contains `step`, when the run is cut
 // into kMaxPictures equal segments.
-int64_t EventLog::PictureOf(int64_t step) const {
+int64_t EventLog::ImageIndex(int64_t step) const {
   return step * kMaxPictures / total_steps_;
 }
 
-absl::Status EventLog::Evaluated(const EvaluatedModel& evaluated) {
-  const int64_t picture = PictureOf(evaluated.step);
+absl::Status EventLog::OnEvaluation(const EvaluatedModel& evaluated) {
+  const int64_t picture = ImageIndex(evaluated.step);
   if (picture == last_picture_ && !evaluated.final) return absl::OkStatus();
   last_picture_ = picture;
   std::vector<Value> values;

@@ -38,8 +38,8 @@ class EventLog : public TrainingEvents {
       const Experiment& config, const Task& task,
       absl::Span<const MetricInfo> metrics);
 
-  absl::Status Recorded(const MetricsRecord& record) override;
-  absl::Status Evaluated(const EvaluatedModel& evaluated) override;
+  absl::Status OnMetrics(const MetricsRecord& record) override;
+  absl::Status OnEvaluation(const EvaluatedModel& evaluated) override;
   absl::Status End(bool success, int64_t step) override;
 
  private:
@@ -47,7 +47,7 @@ class EventLog : public TrainingEvents {
            tensorboard::EventWriter writer, int64_t total_steps,
            const Task& task, absl::Span<const MetricInfo> metrics);
 
-  int64_t PictureOf(int64_t step) const;
+  int64_t ImageIndex(int64_t step) const;
 
   std::function<absl::Time()> clock_;
   tensorboard::EventWriter writer_;

@@ -110,10 +110,10 @@ class EventLogTest : public ::testing::Test {
     callbacks.updated = [&](const auto& update) { progress.Update(update); };
     callbacks.recorded = [&](const auto& record) {
       EXPECT_THAT(log->Append(MetricsLine(record)), IsOk());
-      return events->Recorded(record);
+      return events->OnMetrics(record);
     };
     callbacks.evaluated = [&](const auto& evaluated) {
-      return events->Evaluated(evaluated);
+      return events->OnEvaluation(evaluated);
     };
     callbacks.checkpointed = [&](const auto& content) {
       return SaveCheckpoint(folder_, content,

@@ -46,7 +46,7 @@ model {
 }
 )";
 
-FaultDrill Drill(const char* text) {
+FaultInjectionResult Drill(const char* text) {
   Experiment config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   const std::unique_ptr<Task> task = *BuildTask(config, BuiltInPlugins());
@@ -55,7 +55,7 @@ FaultDrill Drill(const char* text) {
   const std::vector<int64_t> examples = {0, 1, 2};
   std::vector<double> denominators(model.loss_terms().size());
   model.Denominators(examples, absl::MakeSpan(denominators));
-  return DrillFaults<float>(
+  return InjectFaults<float>(
       [&](Tape<float>& tape) {
         GradientSlab<float> gradients(model.parameters());
         Forward<float> forward(tape, model.parameters(), &gradients);
@@ -74,12 +74,12 @@ FaultDrill Drill(const char* text) {
 }
 
 TEST(FaultDrillTest, EachOperationOfEachModelIsNamed) {
-  FaultDrill all;
+  FaultInjectionResult all;
   for (const char* text : {kRegression, kGru, kLstm, kLanguageModel, kLines,
                            kSelected, kImages, kCaptions, kMaskedWords,
                            kClamped, kTransformer, kHeadOutputs, kLatents}) {
     SCOPED_TRACE(text);
-    const FaultDrill drill = Drill(text);
+    const FaultInjectionResult drill = Drill(text);
     for (const std::string& failure : drill.failures) ADD_FAILURE() << failure;
     EXPECT_GT(drill.faults, 0);
     all.faults += drill.faults;

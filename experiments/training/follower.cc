@@ -37,7 +37,7 @@ absl::StatusOr<Checkpoint> FindTold(const std::string& path, int64_t step) {
 absl::StatusOr<int> TrainAlong(const Experiment& config, Task& task,
                                const TrainerOptions& options,
                                const Plugins& plugins) {
-  const std::string told = FromFirstRank(options.ranks, "");
+  const std::string told = BroadcastText(options.ranks, "");
   Trainer trainer(config, task, plugins, options);
   if (!told.empty()) {
     const size_t space = told.find(' ');
@@ -54,32 +54,33 @@ absl::StatusOr<int> TrainAlong(const Experiment& config, Task& task,
 
 }  // namespace
 
-FoundFolder TellFolder(const std::optional<RunFolder>& folder, Ranks* ranks) {
+RankZeroFolder BroadcastFolder(const std::optional<RunFolder>& folder,
+                               Ranks* ranks) {
   std::string text;
   if (folder.has_value()) {
     text = absl::StrCat(folder->holds_run() ? "h" : "-",
                         folder->has_begun() ? "b" : "-", folder->path());
   }
-  text = FromFirstRank(ranks, text);
+  text = BroadcastText(ranks, text);
   if (text.empty()) return {};
   return {text.substr(2), text[0] == 'h', text[1] == 'b'};
 }
 
-void TellStart(const std::string& path,
-               const std::optional<Checkpoint>& checkpoint, Ranks* ranks) {
-  FromFirstRank(ranks, checkpoint.has_value()
+void BroadcastStart(const std::string& path,
+                    const std::optional<Checkpoint>& checkpoint, Ranks* ranks) {
+  BroadcastText(ranks, checkpoint.has_value()
                            ? absl::StrCat(checkpoint->step, " ", path)
                            : "");
 }
 
-absl::StatusOr<int> Follow(const LoadedConfig& loaded, Task& task,
-                           const TrainerOptions& options,
-                           const Plugins& plugins) {
+absl::StatusOr<int> FollowRankZero(const LoadedConfig& loaded, Task& task,
+                                   const TrainerOptions& options,
+                                   const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(int stopped_by,
                           TrainAlong(loaded.config, task, options, plugins));
   if (stopped_by == 0 && loaded.baseline != nullptr) {
     const LoadedConfig& baseline = *loaded.baseline;
-    const FoundFolder found = TellFolder(std::nullopt, options.ranks);
+    const RankZeroFolder found = BroadcastFolder(std::nullopt, options.ranks);
     REGARD_ASSIGN_OR_RETURN(
         const FittingTask other,
         BuildFittingTask(baseline, found.RunPath(), plugins, options.ranks));

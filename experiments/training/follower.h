@@ -19,7 +19,7 @@
 namespace regard {
 
 // The run folder as rank 0 has found it.
-struct FoundFolder {
+struct RankZeroFolder {
   std::string path = {};  // empty if there is no folder yet
   bool holds_run = false;
   bool begun = false;
@@ -29,18 +29,19 @@ struct FoundFolder {
 };
 
 // Sends the run folder that rank 0 has opened to all ranks.
-FoundFolder TellFolder(const std::optional<RunFolder>& folder, Ranks* ranks);
+RankZeroFolder BroadcastFolder(const std::optional<RunFolder>& folder,
+                               Ranks* ranks);
 
 // Sends the start of training from rank 0 to the other ranks: the run folder
 // `path` and the checkpoint, if there is one.
-void TellStart(const std::string& path,
-               const std::optional<Checkpoint>& checkpoint, Ranks* ranks);
+void BroadcastStart(const std::string& path,
+                    const std::optional<Checkpoint>& checkpoint, Ranks* ranks);
 
-// Follows rank 0 from TellStart() to the end of the run and of its baseline.
-// Returns the exit code.
-absl::StatusOr<int> Follow(const LoadedConfig& loaded, Task& task,
-                           const TrainerOptions& options,
-                           const Plugins& plugins);
+// Follows rank 0 from BroadcastStart() to the end of the run and of its
+// baseline. Returns the exit code.
+absl::StatusOr<int> FollowRankZero(const LoadedConfig& loaded, Task& task,
+                                   const TrainerOptions& options,
+                                   const Plugins& plugins);
 
 }  // namespace regard
 

@@ -188,9 +188,9 @@ void KillTest::ExpectTheSameBitsAfterKills() {
       // Most kills occur during training, and some before it. The first kills
       // are early, because this run may be faster than the uninterrupted run.
       const double share = std::min(0.4, 0.1 * static_cast<double>(i + 1));
-      absl::SleepFor(
-          absl::Seconds(seconds * share *
-                        static_cast<double>(random.BelowAt(i, 1000)) / 1000));
+      absl::SleepFor(absl::Seconds(
+          seconds * share * static_cast<double>(random.UniformIntAt(i, 1000)) /
+          1000));
       child->Signal(SIGKILL);
     }
     code = child->Wait();

@@ -41,22 +41,23 @@ std::unique_ptr<Schedule> MakeSchedule(const Experiment& config,
 
 absl::Span<const absl::string_view> FieldsThatMayChange() { return kMayChange; }
 
-RunLengths LengthsOf(const Experiment& before, const Experiment& now,
-                     Model<float>& model) {
+RunStepCounts ComputeRunStepCounts(const Experiment& before,
+                                   const Experiment& now, Model<float>& model) {
   return {.before = BatchPlan(before, model).total_updates(),
           .now = BatchPlan(now, model).total_updates()};
 }
 
-absl::StatusOr<Checkpoint> ExtensibleCheckpoint(
+absl::StatusOr<Checkpoint> FindExtensibleCheckpoint(
     const std::vector<Checkpoint>& checkpoints, const RunExtension& extension,
-    RunLengths lengths) {
+    RunStepCounts lengths) {
   const Checkpoint& newest = checkpoints.front();
   const bool more_time = newest.step < lengths.now &&
                          std::ranges::count(extension.paths, kMaxMinutes) > 0;
   if (lengths.before == lengths.now && !more_time) return newest;
   for (const Checkpoint& checkpoint : checkpoints) {
     if (checkpoint.step >= std::min(lengths.before, lengths.now)) continue;
-    REGARD_ASSIGN_OR_RETURN(const bool is_of_end, IsOfEnd(checkpoint));
+    REGARD_ASSIGN_OR_RETURN(const bool is_of_end,
+                            IsFinalCheckpoint(checkpoint));
     if (!is_of_end) return checkpoint;
   }
   return absl::InvalidArgumentError(absl::StrCat(
@@ -70,7 +71,7 @@ absl::StatusOr<Checkpoint> ExtensibleCheckpoint(
 }
 
 std::string ScheduleNote(const Experiment& now, const Plugins& plugins,
-                         int64_t step, RunLengths lengths) {
+                         int64_t step, RunStepCounts lengths) {
   if (lengths.before == lengths.now) return "";
   const std::unique_ptr<Schedule> old_schedule =
       MakeSchedule(now, plugins, lengths.before);

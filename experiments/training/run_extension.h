@@ -35,27 +35,27 @@ struct RunExtension {
 
 // The numbers of optimizer steps of the whole run with the old and the new
 // config, if the run does not end early.
-struct RunLengths {
+struct RunStepCounts {
   int64_t before = 0;
   int64_t now = 0;
 };
 
-RunLengths LengthsOf(const Experiment& before, const Experiment& now,
-                     Model<float>& model);
+RunStepCounts ComputeRunStepCounts(const Experiment& before,
+                                   const Experiment& now, Model<float>& model);
 
 // Returns the newest checkpoint from which the run can be trained to its new
 // length. `checkpoints` must not be empty and must be sorted newest first. A
 // checkpoint of the old end is not suitable, because it lacks the state that
 // further steps need. If no checkpoint is suitable, returns an error that can
 // be printed as it is.
-absl::StatusOr<Checkpoint> ExtensibleCheckpoint(
+absl::StatusOr<Checkpoint> FindExtensibleCheckpoint(
     const std::vector<Checkpoint>& checkpoints, const RunExtension& extension,
-    RunLengths lengths);
+    RunStepCounts lengths);
 
 // Returns a note on how the new length affects the schedule after `step`
 // optimizer steps, or "" if the length does not change.
 std::string ScheduleNote(const Experiment& now, const Plugins& plugins,
-                         int64_t step, RunLengths lengths);
+                         int64_t step, RunStepCounts lengths);
 
 }  // namespace regard
 

@@ -28,8 +28,8 @@ class TrainingEvents {
  public:
   virtual ~TrainingEvents() = default;
 
-  virtual absl::Status Recorded(const MetricsRecord& record) = 0;
-  virtual absl::Status Evaluated(const EvaluatedModel& evaluated) = 0;
+  virtual absl::Status OnMetrics(const MetricsRecord& record) = 0;
+  virtual absl::Status OnEvaluation(const EvaluatedModel& evaluated) = 0;
   // Records the result of the run at its last step. Not called if the run is
   // interrupted, because it can be resumed.
   virtual absl::Status End(bool success, int64_t step) = 0;

@@ -138,7 +138,7 @@ absl::Status ChooseRun(const Ranks* ranks, Arguments* arguments) {
 // Returns the config to train. A resumed run uses its own config.
 absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
                                       absl::string_view default_config,
-                                      const FoundFolder& found) {
+                                      const RankZeroFolder& found) {
   if (!arguments.config.empty()) {
     return ConfigSource{arguments.config, std::nullopt};
   }
@@ -147,7 +147,7 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
     absl::StatusOr<std::string> text = ReadFile(path);
     if (text.ok()) return ConfigSource{path, *std::move(text)};
     if (IsMachineFailure(text.status())) return WithErrorPrefix(text.status());
-    REGARD_RETURN_IF_ERROR(RefuseLostConfig(found.path));
+    REGARD_RETURN_IF_ERROR(CheckConfigNotLost(found.path));
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", text.status().message(),
         ": the run stopped before training began; give its config file again "
@@ -175,14 +175,15 @@ absl::Status BaselineError(const LoadedConfig& run,
 absl::StatusOr<LoadedConfig> ReadGivenConfig(const Arguments& arguments,
                                              const Plugins& plugins,
                                              absl::string_view default_config,
-                                             const FoundFolder& found) {
+                                             const RankZeroFolder& found) {
   REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
                           SourceOf(arguments, default_config, found));
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadConfig(source, arguments.overrides, plugins));
   if (found.begun) {
-    KeepTextVersion({JoinPath(found.path, "resolved.textproto"), std::nullopt},
-                    &loaded.config);
+    SetFormerTextVersion(
+        {JoinPath(found.path, "resolved.textproto"), std::nullopt},
+        &loaded.config);
   }
   REGARD_RETURN_IF_ERROR(BaselineError(loaded, LoadBaseline(plugins, loaded)));
   return loaded;
@@ -213,7 +214,7 @@ absl::StatusOr<CheckedInputs> CheckInputs(const Arguments& arguments,
     REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(checked.options));
     checked.folder.emplace(std::move(opened));
   }
-  const FoundFolder found = TellFolder(checked.folder, ranks);
+  const RankZeroFolder found = BroadcastFolder(checked.folder, ranks);
   absl::StatusOr<LoadedConfig> loaded =
       ReadGivenConfig(arguments, plugins, default_config, found);
   REGARD_RETURN_IF_ERROR(AgreeOn(ranks, loaded.status()));
@@ -246,8 +247,8 @@ void PrintCheck(const CheckedInputs& checked, bool print_config) {
   }
   const std::string text =
       print_config ? checked.loaded.resolved
-                   : CheckReport(checked.loaded, *checked.fitting.task,
-                                 checked.baseline.task.get());
+                   : ConfigCheckReport(checked.loaded, *checked.fitting.task,
+                                       checked.baseline.task.get());
   std::fputs(text.c_str(), stdout);
 }
 
@@ -287,7 +288,7 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
       RunFolder opened,
       RunFolder::Open({.path = run.folder().File("baseline"), .resume = true}));
   std::optional<RunFolder> folder(std::move(opened));
-  const FoundFolder found = TellFolder(folder, options.ranks);
+  const RankZeroFolder found = BroadcastFolder(folder, options.ranks);
   REGARD_ASSIGN_OR_RETURN(
       FittingTask fitting,
       BuildFittingTask(loaded, found.RunPath(), plugins, options.ranks));
@@ -356,7 +357,7 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
       run.End(failure.ok() ? RunState::kFinished : RunState::kFailed));
   if (text.ok()) std::fputs(text->c_str(), stdout);
   REGARD_RETURN_IF_ERROR(failure);
-  return FinishOutput();
+  return FlushStandardOutput();
 }
 
 // Global, because a signal handler can access nothing else.
@@ -406,7 +407,7 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
                           CheckInputs(arguments, plugins, default_config));
   if (arguments.check) {
     if (Leads(ranks)) PrintCheck(checked, arguments.print);
-    return FinishOutput();
+    return FlushStandardOutput();
   }
   const TrainerOptions options =
       OptionsOf(arguments, checked.loaded.config.num_shards());
@@ -415,7 +416,8 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
   if (!Leads(ranks)) {
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
-    return Follow(checked.loaded, *checked.fitting.task, options, plugins);
+    return FollowRankZero(checked.loaded, *checked.fitting.task, options,
+                          plugins);
   }
   REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run,
                           Prepare(arguments, plugins, std::move(checked)));

@@ -440,17 +440,17 @@ absl::Status Trainer::Finish() {
 }
 
 // Whether training ends at this step, before the planned last step.
-bool Trainer::IsOver() const {
+bool Trainer::IsFinished() const {
   const double limit = config_.training().max_minutes();
   return selection_.exhausted() ||
-         (limit > 0 && FirstRankSays(options_.ranks,
+         (limit > 0 && BroadcastFlag(options_.ranks,
                                      Now() - start_ >= absl::Minutes(limit)));
 }
 
 int Trainer::StopSignal() const {
   const int signal =
       options_.stop_signal == nullptr ? 0 : options_.stop_signal->load();
-  return LargestOf(options_.ranks, signal);
+  return MaxOverRanks(options_.ranks, signal);
 }
 
 std::string Trainer::LastWeightsDigest() const {
@@ -466,7 +466,7 @@ absl::StatusOr<int> Trainer::Run(TrainingCallbacks callbacks) {
   };
   // A finished run has saved its last checkpoint after the last record.
   if (finished()) return 0;
-  bool over = state_.has_records() || IsOver();
+  bool over = state_.has_records() || IsFinished();
   while (step() < total_steps() && !over) {
     if (const int signal = StopSignal(); signal != 0) {
       REGARD_RETURN_IF_ERROR(Save());
@@ -486,7 +486,7 @@ absl::StatusOr<int> Trainer::Run(TrainingCallbacks callbacks) {
       REGARD_RETURN_IF_ERROR(CheckWeights());
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
-    over = IsOver();
+    over = IsFinished();
     // Does not save a checkpoint before the last record of training, because a
     // run resumed from it would write this record twice.
     if (!over && due(training.checkpoint_every())) {

@@ -108,7 +108,7 @@ std::vector<MetricInfo> TrainerMetrics(const Model<float>& model);
 
 // Whether a checkpoint was saved at the end of a run, after its last optimizer
 // step. Such a checkpoint lacks the state that further steps need.
-absl::StatusOr<bool> IsOfEnd(const Checkpoint& checkpoint);
+absl::StatusOr<bool> IsFinalCheckpoint(const Checkpoint& checkpoint);
 
 class Trainer {
  public:
@@ -194,7 +194,7 @@ class Trainer {
   absl::Status RestoreSelection(const Checkpoint& checkpoint);
   absl::Status Finish();
   void ChooseWeights();
-  bool IsOver() const;
+  bool IsFinished() const;
   int64_t EpochOfStep() const;
   absl::Span<const float> last_weights() const {
     if (!last_weights_.empty()) return last_weights_;

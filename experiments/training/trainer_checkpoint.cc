@@ -63,13 +63,13 @@ absl::StatusOr<TrainerState> ReadState(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-absl::StatusOr<bool> IsOfEnd(const Checkpoint& checkpoint) {
+absl::StatusOr<bool> IsFinalCheckpoint(const Checkpoint& checkpoint) {
   REGARD_ASSIGN_OR_RETURN(const TrainerState state, ReadState(checkpoint));
   return state.finished() || state.has_records();
 }
 
 absl::Status Trainer::CheckWeights() const {
-  const std::string name = ParameterNotFinite(model_.parameters());
+  const std::string name = FindNonFiniteParameter(model_.parameters());
   if (name.empty()) return absl::OkStatus();
   return absl::InternalError(absl::StrCat(
       "step ", step(), ": the optimizer made '", name,

@@ -187,7 +187,7 @@ absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
   std::string path = ResolveUserPath(checkpoints);
   if (path.empty()) {
     if (!PathExists(folder_.File(kCheckpointRecord))) return absl::OkStatus();
-    REGARD_ASSIGN_OR_RETURN(path, OwnCheckpointFolder(folder_.path()));
+    REGARD_ASSIGN_OR_RETURN(path, CheckpointFolderForWriting(folder_.path()));
   }
   std::error_code unknown;
   if (std::filesystem::equivalent(path, folder_.path(), unknown)) {
@@ -242,7 +242,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
                             CompareConfig(folder_, plugins, loaded_.config));
     REGARD_RETURN_IF_ERROR(CheckSameData(folder_, digests_));
   }
-  if (!begun) REGARD_RETURN_IF_ERROR(RefuseLostConfig(folder_.path()));
+  if (!begun) REGARD_RETURN_IF_ERROR(CheckConfigNotLost(folder_.path()));
   REGARD_RETURN_IF_ERROR(OpenCheckpointFolder(checkpoints));
   if (!begun) {
     if (resume || folder_.holds_run()) {
@@ -275,10 +275,10 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
   checkpoint_ = latest.checkpoints[0];
   if (!extension.paths.empty()) {
     REGARD_ASSIGN_OR_RETURN(
-        checkpoint_,
-        ExtensibleCheckpoint(
-            latest.checkpoints, extension,
-            LengthsOf(extension.before, loaded_.config, task_->model())));
+        checkpoint_, FindExtensibleCheckpoint(
+                         latest.checkpoints, extension,
+                         ComputeRunStepCounts(extension.before, loaded_.config,
+                                              task_->model())));
   }
   REGARD_RETURN_IF_ERROR(PruneCheckpoints(
       folder_.path(), checkpoint_->step,
@@ -314,20 +314,20 @@ absl::Status TrainingRun::Extend(const RunExtension& extension,
   std::fprintf(stderr, "note: %s changed; the config so far is in %s\n",
                absl::StrJoin(extension.paths, ", ").c_str(),
                folder_.File(former).c_str());
-  const std::string note =
-      ScheduleNote(loaded_.config, plugins, step,
-                   LengthsOf(extension.before, loaded_.config, task_->model()));
+  const std::string note = ScheduleNote(
+      loaded_.config, plugins, step,
+      ComputeRunStepCounts(extension.before, loaded_.config, task_->model()));
   if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
   return absl::OkStatus();
 }
 
 absl::Status TrainingRun::End(RunState state) {
   status_.state = state;
-  REGARD_RETURN_IF_ERROR(folder_.StillHeld());
+  REGARD_RETURN_IF_ERROR(folder_.CheckNotMoved());
   return WriteStatus(folder_.path(), status_);
 }
 
-absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
+absl::Status TrainingRun::ReadExampleResults(const Aggregates& aggregates) {
   const std::string path = folder_.File("examples.jsonl");
   // The file is missing if an earlier version trained the run.
   if (!PathExists(path)) return absl::OkStatus();
@@ -336,8 +336,9 @@ absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
   return absl::OkStatus();
 }
 
-TrainingCallbacks TrainingRun::Hooks(FileWriter& log, Progress& progress,
-                                     TrainingEvents* events) const {
+TrainingCallbacks TrainingRun::MakeCallbacks(FileWriter& log,
+                                             Progress& progress,
+                                             TrainingEvents* events) const {
   TrainingCallbacks callbacks;
   callbacks.updated = [&progress](const StepProgress& update) {
     progress.Update(update);
@@ -345,7 +346,7 @@ TrainingCallbacks TrainingRun::Hooks(FileWriter& log, Progress& progress,
   callbacks.recorded = [&log, events](const MetricsRecord& record) {
     const absl::Status appended = log.Append(MetricsLine(record));
     if (!appended.ok() || events == nullptr) return appended;
-    return events->Recorded(record);
+    return events->OnMetrics(record);
   };
   callbacks.evaluated = [this, &progress, events](
                             const EvaluatedModel& evaluated) -> absl::Status {
@@ -360,11 +361,12 @@ TrainingCallbacks TrainingRun::Hooks(FileWriter& log, Progress& progress,
           "status.json",
           StatusJson({.step = evaluated.step, .metrics = evaluated.metrics})));
     }
-    return events != nullptr ? events->Evaluated(evaluated) : absl::OkStatus();
+    return events != nullptr ? events->OnEvaluation(evaluated)
+                             : absl::OkStatus();
   };
   callbacks.checkpointed =
       [this, &log](const CheckpointContent& content) -> absl::Status {
-    REGARD_RETURN_IF_ERROR(folder_.StillHeld());
+    REGARD_RETURN_IF_ERROR(folder_.CheckNotMoved());
     // Syncs the records of a step before saving its checkpoint.
     REGARD_RETURN_IF_ERROR(log.Sync());
     return SaveCheckpoint(folder_.path(), content,
@@ -377,7 +379,7 @@ TrainingCallbacks TrainingRun::Hooks(FileWriter& log, Progress& progress,
 absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
                                        const Plugins& plugins,
                                        const RunPresenter* presenter) {
-  TellStart(folder_.path(), checkpoint_, options.ranks);
+  BroadcastStart(folder_.path(), checkpoint_, options.ranks);
   const std::string log_path = folder_.File("metrics.jsonl");
   Trainer trainer(loaded_.config, *task_, plugins, options);
   const int64_t total = trainer.total_steps();
@@ -394,7 +396,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   if (!was_over) {
     REGARD_ASSIGN_OR_RETURN(
         const std::vector<std::string> differences,
-        BeginProcess(folder_.path(), trainer.step(), provenance_));
+        RecordProcessStart(folder_.path(), trainer.step(), provenance_));
     for (const std::string& difference : differences) {
       std::fprintf(
           stderr,
@@ -417,7 +419,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   }
   // Does not change the files of a finished run, even if they are damaged.
   if (was_over) {
-    REGARD_RETURN_IF_ERROR(ReadSets(plugins.aggregates));
+    REGARD_RETURN_IF_ERROR(ReadExampleResults(plugins.aggregates));
   } else if (checkpoint_.has_value()) {
     // An earlier version, which measured fewer metrics, may have written the
     // description.
@@ -428,7 +430,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),
                     ProgressToStandardError());
   absl::StatusOr<int> stopped_by =
-      trainer.Run(Hooks(log, progress, events.get()));
+      trainer.Run(MakeCallbacks(log, progress, events.get()));
   progress.Finish();
   std::fputs(trainer.Profile().c_str(), stderr);
   const bool interrupted = stopped_by.ok() && *stopped_by != 0;
@@ -439,7 +441,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   status_.step = trainer.step();
   status_.metrics = trainer.metrics();
   if (!was_over) {
-    const absl::Status ended = EndProcess(folder_.path(), trainer.step());
+    const absl::Status ended = RecordProcessEnd(folder_.path(), trainer.step());
     if (stopped_by.ok() && !ended.ok()) stopped_by = ended;
   }
   if (stopped_by.ok()) {
@@ -448,7 +450,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
     if (interrupted) {
       REGARD_RETURN_IF_ERROR(End(RunState::kInterrupted));
     } else if (!was_over) {
-      const absl::Status read = ReadSets(plugins.aggregates);
+      const absl::Status read = ReadExampleResults(plugins.aggregates);
       if (!read.ok()) stopped_by = read;
     }
   }

@@ -86,10 +86,10 @@ class TrainingRun {
   // empty.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
   // Returns callbacks that write and print the progress. `events` may be null.
-  TrainingCallbacks Hooks(FileWriter& log, Progress& progress,
-                          TrainingEvents* events) const;
+  TrainingCallbacks MakeCallbacks(FileWriter& log, Progress& progress,
+                                  TrainingEvents* events) const;
   // Reads the results of the examples that the last evaluation wrote.
-  absl::Status ReadSets(const Aggregates& aggregates);
+  absl::Status ReadExampleResults(const Aggregates& aggregates);
 
   const LoadedConfig loaded_;
   const RunFolder folder_;

@@ -7,7 +7,7 @@
 
 namespace regard {
 
-bool FaultyFiles::Strikes(Traits traits) {
+bool FaultyFiles::ShouldFail(Traits traits) {
   if ((fault_ == FileFault::kDiskFull && !traits.needs_room) ||
       (fault_ == FileFault::kInterrupted && !traits.interruptible) ||
       (fault_ == FileFault::kShort && !traits.divisible)) {
@@ -25,14 +25,15 @@ bool FaultyFiles::Strikes(Traits traits) {
 }
 
 int FaultyFiles::Open(const std::string& path, int flags) {
-  return Strikes({.needs_room = (flags & O_CREAT) != 0, .interruptible = true})
+  return ShouldFail(
+             {.needs_room = (flags & O_CREAT) != 0, .interruptible = true})
              ? -1
              : FileOperations::Open(path, flags);
 }
 
 ssize_t FaultyFiles::ReadAt(int descriptor, char* bytes, size_t count,
                             int64_t offset) {
-  if (!Strikes({.interruptible = true, .divisible = count > 1})) {
+  if (!ShouldFail({.interruptible = true, .divisible = count > 1})) {
     return FileOperations::ReadAt(descriptor, bytes, count, offset);
   }
   if (fault_ == FileFault::kKilled) raise(SIGKILL);
@@ -42,18 +43,19 @@ ssize_t FaultyFiles::ReadAt(int descriptor, char* bytes, size_t count,
 }
 
 int FaultyFiles::Status(const std::string& path, struct stat* info) {
-  return Strikes({}) ? -1 : FileOperations::Status(path, info);
+  return ShouldFail({}) ? -1 : FileOperations::Status(path, info);
 }
 
 int FaultyFiles::CreateUnnamed() {
-  return Strikes({.needs_room = true}) ? -1 : FileOperations::CreateUnnamed();
+  return ShouldFail({.needs_room = true}) ? -1
+                                          : FileOperations::CreateUnnamed();
 }
 
 ssize_t FaultyFiles::WriteAt(int descriptor, const char* bytes, size_t count,
                              int64_t offset) {
-  if (!Strikes({.needs_room = true,
-                .interruptible = true,
-                .divisible = count > 1})) {
+  if (!ShouldFail({.needs_room = true,
+                   .interruptible = true,
+                   .divisible = count > 1})) {
     return FileOperations::WriteAt(descriptor, bytes, count, offset);
   }
   const int error = errno;
@@ -68,37 +70,39 @@ ssize_t FaultyFiles::WriteAt(int descriptor, const char* bytes, size_t count,
 }
 
 int FaultyFiles::Truncate(int descriptor, int64_t bytes) {
-  return Strikes({.needs_room = true, .interruptible = true})
+  return ShouldFail({.needs_room = true, .interruptible = true})
              ? -1
              : FileOperations::Truncate(descriptor, bytes);
 }
 
 int FaultyFiles::Sync(int) {
-  return Strikes({.needs_room = true, .interruptible = true}) ? -1 : 0;
+  return ShouldFail({.needs_room = true, .interruptible = true}) ? -1 : 0;
 }
 
 // Closes the descriptor even if the call fails, as Linux does.
 int FaultyFiles::Close(int descriptor) {
   const int closed = FileOperations::Close(descriptor);
-  return Strikes({.needs_room = true, .interruptible = true}) ? -1 : closed;
+  return ShouldFail({.needs_room = true, .interruptible = true}) ? -1 : closed;
 }
 
 int FaultyFiles::Rename(const std::string& from, const std::string& to) {
-  return Strikes({.needs_room = true}) ? -1 : FileOperations::Rename(from, to);
+  return ShouldFail({.needs_room = true}) ? -1
+                                          : FileOperations::Rename(from, to);
 }
 
 int FaultyFiles::MakeDirectory(const std::string& path) {
-  return Strikes({.needs_room = true}) ? -1
-                                       : FileOperations::MakeDirectory(path);
+  return ShouldFail({.needs_room = true}) ? -1
+                                          : FileOperations::MakeDirectory(path);
 }
 
 int FaultyFiles::MakeLink(const std::string& target, const std::string& path) {
-  return Strikes({.needs_room = true}) ? -1
-                                       : FileOperations::MakeLink(target, path);
+  return ShouldFail({.needs_room = true})
+             ? -1
+             : FileOperations::MakeLink(target, path);
 }
 
 int FaultyFiles::Remove(const std::string& path) {
-  return Strikes({}) ? -1 : FileOperations::Remove(path);
+  return ShouldFail({}) ? -1 : FileOperations::Remove(path);
 }
 
 }  // namespace regard

@@ -61,7 +61,7 @@ class FaultyFiles : public FileOperations {
 
   // Counts the operation. Returns true and sets errno if the operation must
   // fail.
-  bool Strikes(Traits traits);
+  bool ShouldFail(Traits traits);
 
   const FileFault fault_;
   const int k_;

@@ -117,8 +117,8 @@ SequenceOutputs<T> Recurrent<T>::RunCell(Forward<T>& forward, const Cell& cell,
 }
 
 template <typename T>
-Var<T> Recurrent<T>::BetweenLayers(Forward<T>& forward, Var<T> x,
-                                   int layer) const {
+Var<T> Recurrent<T>::DropoutBetweenLayers(Forward<T>& forward, Var<T> x,
+                                          int layer) const {
   if (options_.dropout == 0) return x;
   const NameScope<T> scope(forward.tape(), "layer", layer);
   return Dropout(x, static_cast<T>(options_.dropout), "dropout");
@@ -146,7 +146,7 @@ RecurrentOutputs<T> Recurrent<T>::RunLayers(
   const RecurrentState<T> zero =
       directions_ == 2 ? ZeroState(forward, x.dim(0)) : RecurrentState<T>();
   for (int layer = 0; layer < layers(); ++layer) {
-    if (layer > 0) x = BetweenLayers(forward, x, layer);
+    if (layer > 0) x = DropoutBetweenLayers(forward, x, layer);
     std::array<Var<T>, 2> sequences;
     for (int direction = 0; direction < directions_; ++direction) {
       const Cell& parameters = cell(layer, direction);
@@ -195,7 +195,8 @@ template <typename T>
 Var<T> Recurrent<T>::ProjectInput(Forward<T>& forward, Var<T> x,
                                   int64_t first_column, Var<T> addend) const {
   return Linear(
-      x, Columns<T>(forward[cell(0, 0).weight_ih], first_column, x.cols()),
+      x,
+      WeightColumns<T>(forward[cell(0, 0).weight_ih], first_column, x.cols()),
       addend);
 }
 
@@ -209,7 +210,7 @@ RecurrentState<T> Recurrent<T>::Step(Forward<T>& forward, Var<T> projected,
     const Cell& parameters = cell(layer, 0);
     if (layer > 0) {
       projected =
-          Linear(BetweenLayers(forward, next[layer - 1][0], layer),
+          Linear(DropoutBetweenLayers(forward, next[layer - 1][0], layer),
                  forward[parameters.weight_ih], forward[parameters.bias_ih]);
     }
     next[layer] =

@@ -146,7 +146,7 @@ class Recurrent {
                              Var<T> projected,
                              absl::Span<const int32_t> lengths, bool reverse,
                              const CellState<T>& initial) const;
-  Var<T> BetweenLayers(Forward<T>& forward, Var<T> x, int layer) const;
+  Var<T> DropoutBetweenLayers(Forward<T>& forward, Var<T> x, int layer) const;
   // Passes a state through its hook point. If a hook may replace the state,
   // calls changed(states) to recompute the values that depend on the state.
   template <typename F>

@@ -15,12 +15,12 @@
 namespace regard {
 
 template <typename T>
-class HeldSites : public Hook<T> {
+class CapturingHook : public Hook<T> {
  public:
   // If `gradients` is true, grad_data() of the kept values is complete after a
   // backward pass. A test may add gradients to grad_data() before the backward
   // pass.
-  explicit HeldSites(std::string pattern, bool gradients = false)
+  explicit CapturingHook(std::string pattern, bool gradients = false)
       : pattern_(std::move(pattern)), gradients_(gradients) {}
 
   // Multiplies the contexts of heads by `factors` [heads] in later passes.

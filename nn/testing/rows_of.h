@@ -15,8 +15,8 @@ namespace regard {
 // Runs compute(), which uses `forward`. Returns the size of the first axis at
 // each visit of a hook point that matches `pattern`.
 template <typename F>
-std::vector<int64_t> RowsOf(Forward<float>& forward, const std::string& pattern,
-                            F compute) {
+std::vector<int64_t> RecordRowCounts(Forward<float>& forward,
+                                     const std::string& pattern, F compute) {
   SiteRecorder<float> recorder({pattern});
   const ScopedHook<float> watch(forward, &recorder);
   compute();

@@ -41,7 +41,7 @@ void Permute(const RandomStream& random, absl::Span<T> row) {
     if (weight != 0) keys.push_back(&weight);
   }
   for (size_t last = keys.size(); last > 1; --last) {
-    std::swap(*keys[last - 1], *keys[random.BelowAt(last, last)]);
+    std::swap(*keys[last - 1], *keys[random.UniformIntAt(last, last)]);
   }
 }
 
@@ -94,7 +94,7 @@ StatisticSum OfRow(SiteStatistic::Statistic statistic,
 
 // Returns the statistic of row `i`. A masked row does not count, except for
 // MAX.
-StatisticSum OfRow(const SiteStatistic& wanted, const RowStatistics& rows,
+StatisticSum OfRow(const SiteStatistic& wanted, const AttentionStatistics& rows,
                    int64_t i) {
   const SiteStatistic::Statistic statistic = wanted.statistic();
   if (statistic == SiteStatistic::MAX) return {statistic, rows.max[i], 1};
@@ -110,9 +110,9 @@ StatisticSum OfRow(const SiteStatistic& wanted, const RowStatistics& rows,
   return {statistic, mass / sum, 1};
 }
 
-RowRequest RowsOf(const SiteStatistic& wanted) {
+RowStatisticsRequest RowsOf(const SiteStatistic& wanted) {
   const SiteStatistic::Statistic statistic = wanted.statistic();
-  RowRequest rows;
+  RowStatisticsRequest rows;
   rows.entropy = statistic == SiteStatistic::ENTROPY;
   rows.top = statistic == SiteStatistic::MAX ||
              statistic == SiteStatistic::TOP_KEY_SHARE;
@@ -124,7 +124,7 @@ RowRequest RowsOf(const SiteStatistic& wanted) {
 }
 
 std::string ReportedName(const std::string& site, const SiteStatistic& wanted) {
-  const std::string joined = JoinSteps(site);
+  const std::string joined = AllStepsPattern(site);
   std::string name = absl::StrCat(
       "probe/", MatchesSite(wanted.site(), joined) ? joined : site, "/",
       absl::AsciiStrToLower(SiteStatistic::Statistic_Name(wanted.statistic())));
@@ -159,14 +159,14 @@ Hook<T>* ConfiguredHook<T>::Begin(int64_t step, bool updates) {
   updates_ = updates;
   const bool asked =
       std::any_of(requests_.intervene.begin(), requests_.intervene.end(),
-                  [this](const auto& i) { return InForce(i); }) ||
+                  [this](const auto& i) { return IsActive(i); }) ||
       std::any_of(requests_.hook.begin(), requests_.hook.end(),
                   [this](const auto& s) { return IsDue(s); });
   return asked ? this : nullptr;
 }
 
 template <typename T>
-bool ConfiguredHook<T>::InForce(const Intervention& intervention) const {
+bool ConfiguredHook<T>::IsActive(const Intervention& intervention) const {
   return step_ >= intervention.from_step() &&
          (!intervention.has_to_step() || step_ < intervention.to_step());
 }
@@ -182,23 +182,24 @@ void ConfiguredHook<T>::ForEachDue(const std::string& site, bool of_rows,
                                    F f) const {
   for (const SiteStatistic& statistic : requests_.hook) {
     if (!IsDue(statistic) || !MatchesSite(statistic.site(), site)) continue;
-    const bool weights = IsWeights(site);
-    if (IsOfWeights(statistic.statistic()) && !weights) continue;
-    if ((weights && IsOfRows(statistic.statistic())) == of_rows) f(statistic);
+    const bool weights = IsWeightsSite(site);
+    if (AppliesOnlyToWeights(statistic.statistic()) && !weights) continue;
+    if ((weights && NeedsOnlyRowStatistics(statistic.statistic())) == of_rows)
+      f(statistic);
   }
 }
 
 template <typename T>
-bool ConfiguredHook<T>::Changes(const Intervention& intervention,
-                                const std::string& site) const {
-  return InForce(intervention) && MatchesSite(intervention.site(), site);
+bool ConfiguredHook<T>::ChangesSite(const Intervention& intervention,
+                                    const std::string& site) const {
+  return IsActive(intervention) && MatchesSite(intervention.site(), site);
 }
 
 template <typename T>
 HookRequest ConfiguredHook<T>::Request(const std::string& site) {
   HookRequest request;
   for (const Intervention& intervention : requests_.intervene) {
-    if (!Changes(intervention, site)) continue;
+    if (!ChangesSite(intervention, site)) continue;
     if (!collects_) {
       request.replacement = true;
       request.input |= intervention.replace().has_input();
@@ -217,7 +218,7 @@ HookRequest ConfiguredHook<T>::Request(const std::string& site) {
 template <typename T>
 void ConfiguredHook<T>::AddToMean(const std::string& site, Var<T> value) {
   const HeadLayout layout(value.shape());
-  MeanSum& mean = means_[JoinSteps(site)];
+  MeanSum& mean = means_[AllStepsPattern(site)];
   mean.sums.resize(static_cast<size_t>(layout.heads * layout.cols));
   for (int64_t i = 0; i < value.size(); ++i) {
     mean.sums[layout.Column(i)] += static_cast<double>(value.data()[i]);
@@ -242,8 +243,8 @@ void ConfiguredHook<T>::OnValue(const std::string& site, Var<T> value) {
 }
 
 template <typename T>
-void ConfiguredHook<T>::OnRows(const std::string& site,
-                               const RowStatistics& rows) {
+void ConfiguredHook<T>::OnRowStatistics(const std::string& site,
+                                        const AttentionStatistics& rows) {
   ForEachDue(site, /*of_rows=*/true, [&](const SiteStatistic& wanted) {
     StatisticSum sum = {.statistic = wanted.statistic()};
     for (int64_t row = 0; row < rows.size(); ++row) {
@@ -267,10 +268,10 @@ Var<T> ConfiguredHook<T>::Replace(Tape<T>& tape, const std::string& site,
   const auto end = requests_.intervene.end();
   auto first = requests_.intervene.begin();
   for (auto i = first; i != end; ++i) {
-    if (Changes(*i, site) && i->replace().has_input()) first = i;
+    if (ChangesSite(*i, site) && i->replace().has_input()) first = i;
   }
   for (auto i = first; i != end; ++i) {
-    if (Changes(*i, site)) value = Apply(tape, *i, site, value);
+    if (ChangesSite(*i, site)) value = Apply(tape, *i, site, value);
   }
   return value;
 }
@@ -297,7 +298,7 @@ Var<T> ConfiguredHook<T>::Apply(Tape<T>& tape, const Intervention& intervention,
     out.data()[i] = scaled(value.data()[i], i);
   }
   if (replace.has_mean()) {
-    const auto found = means_.find(JoinSteps(site));
+    const auto found = means_.find(AllStepsPattern(site));
     REGARD_CHECK(found != means_.end()) << "no mean of " << site;
     const auto& [sums, count] = found->second;
     for (int64_t i = 0; i < value.size(); ++i) {
@@ -306,7 +307,8 @@ Var<T> ConfiguredHook<T>::Apply(Tape<T>& tape, const Intervention& intervention,
           static_cast<T>(sums[layout.Column(i)] / static_cast<double>(count));
     }
   }
-  for (int64_t row = 0; IsOfWeights(replace) && row < value.rows(); ++row) {
+  for (int64_t row = 0; AppliesOnlyToWeights(replace) && row < value.rows();
+       ++row) {
     const int64_t begin = row * value.cols();
     if (!changes(begin)) continue;
     const absl::Span<T> keys = out.span().subspan(begin, value.cols());
@@ -329,8 +331,8 @@ Var<T> ConfiguredHook<T>::Apply(Tape<T>& tape, const Intervention& intervention,
 
 REGARD_INSTANTIATE_CLASS(ConfiguredHook);
 
-void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
-               ConfiguredHook<float>& hook) {
+void CollectSiteMeans(uint64_t seed, Model<float>& model,
+                      Forward<float>& forward, ConfiguredHook<float>& hook) {
   if (!hook.has_means()) return;
   const int64_t size = model.num_examples();
   const int64_t count = std::min(size, kMeanExamples);

@@ -70,7 +70,8 @@ class ConfiguredHook : public Hook<T> {
 
   HookRequest Request(const std::string& site) override;
   void OnValue(const std::string& site, Var<T> value) override;
-  void OnRows(const std::string& site, const RowStatistics& rows) override;
+  void OnRowStatistics(const std::string& site,
+                       const AttentionStatistics& rows) override;
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
 
   // Adds to `sums` the statistics that were measured since the last call.
@@ -84,8 +85,9 @@ class ConfiguredHook : public Hook<T> {
   };
 
   Hook<T>* Begin(int64_t step, bool updates);
-  bool InForce(const Intervention& intervention) const;
-  bool Changes(const Intervention& intervention, const std::string& site) const;
+  bool IsActive(const Intervention& intervention) const;
+  bool ChangesSite(const Intervention& intervention,
+                   const std::string& site) const;
   void AddToMean(const std::string& site, Var<T> value);
   bool IsDue(const SiteStatistic& statistic) const;
   // Calls f(statistic) for each statistic of hook point `site` that is due.
@@ -113,8 +115,8 @@ class ConfiguredHook : public Hook<T> {
 // there is no padding, except within an example of two texts. Dropout and other
 // interventions are off.
 inline constexpr int64_t kMeanExamples = 1000;
-void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
-               ConfiguredHook<float>& hook);
+void CollectSiteMeans(uint64_t seed, Model<float>& model,
+                      Forward<float>& forward, ConfiguredHook<float>& hook);
 
 extern template class ConfiguredHook<float>;
 extern template class ConfiguredHook<double>;

@@ -328,7 +328,7 @@ class SmallModel : public Model<float> {
 
 TEST(SiteRequests, TheSitesOfAModelAreThoseOfTwoExamples) {
   SmallModel model;
-  const SiteShapes sites = SitesOf(model, 0, {"*weights"});
+  const SiteShapes sites = RecordSiteShapes(model, 0, {"*weights"});
   EXPECT_THAT(sites, ElementsAre(Pair("decoder/residual", Shape()),
                                  Pair("decoder/weights", Shape({2, 3, 2, 2}))));
 }
@@ -393,7 +393,7 @@ class CountingModel : public SmallModel {
   const int64_t size_;
 };
 
-TEST(FindMeans, ReadsExamplesThatAreSpreadEvenly) {
+TEST(CollectSiteMeans, ReadsExamplesThatAreSpreadEvenly) {
   const Requests requests =
       Requests().Intervene("site: 'state' replace { mean {} }");
   const auto mean = [&](int64_t size) {
@@ -402,7 +402,7 @@ TEST(FindMeans, ReadsExamplesThatAreSpreadEvenly) {
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
     forward.set_hook(hook.ForEvaluation(0));
-    FindMeans(0, model, forward, hook);
+    CollectSiteMeans(0, model, forward, hook);
     EXPECT_TRUE(tape.random().examples.empty());
     return forward.Site("state", tape.Full({1}, -1)).data()[0];
   };

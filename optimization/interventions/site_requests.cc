@@ -63,19 +63,19 @@ void CheckEachSite(const SiteShapes& sites, const std::string& pattern,
     problems.Add(path, absl::StrCat("'", site, "' ", message));
     return;
   }
-  if (!found) problems.Add("site", NoSuchSite(sites, pattern));
+  if (!found) problems.Add("site", NoSuchSiteMessage(sites, pattern));
 }
 
 std::pair<std::string, std::string> WrongIntervention(
     const Intervention& intervention, const std::string& site,
     const Shape& shape) {
-  if (IsOfWeights(intervention.replace()) && !IsWeights(site)) {
+  if (AppliesOnlyToWeights(intervention.replace()) && !IsWeightsSite(site)) {
     return {"replace",
             "is not a hook point of attention weights; uniform and permuted "
             "require one"};
   }
   if (intervention.replace().has_mean() &&
-      (IsWeights(site) || IsSiteOf("scores", site) ||
+      (IsWeightsSite(site) || IsSiteOf("scores", site) ||
        IsSiteOf("distance_bias", site))) {
     return {"replace",
             "cannot be replaced by a mean: its keys differ between examples"};
@@ -93,25 +93,25 @@ std::pair<std::string, std::string> WrongIntervention(
 
 }  // namespace
 
-bool IsWeights(absl::string_view site) { return IsSiteOf("weights", site); }
+bool IsWeightsSite(absl::string_view site) { return IsSiteOf("weights", site); }
 
-bool IsOfWeights(const Replacement& replace) {
+bool AppliesOnlyToWeights(const Replacement& replace) {
   return replace.has_uniform() || replace.has_permuted();
 }
 
-bool IsOfWeights(SiteStatistic::Statistic statistic) {
+bool AppliesOnlyToWeights(SiteStatistic::Statistic statistic) {
   return statistic == SiteStatistic::ENTROPY ||
          statistic == SiteStatistic::TOP_KEY_SHARE ||
          statistic == SiteStatistic::FIRST_KEY_SHARE ||
          statistic == SiteStatistic::WINDOW_SHARE;
 }
 
-bool IsOfRows(SiteStatistic::Statistic statistic) {
-  return IsOfWeights(statistic) || statistic == SiteStatistic::MAX;
+bool NeedsOnlyRowStatistics(SiteStatistic::Statistic statistic) {
+  return AppliesOnlyToWeights(statistic) || statistic == SiteStatistic::MAX;
 }
 
-SiteShapes SitesOf(Model<float>& model, uint64_t seed,
-                   std::vector<std::string> patterns) {
+SiteShapes RecordSiteShapes(Model<float>& model, uint64_t seed,
+                            std::vector<std::string> patterns) {
   SiteCensus census(std::move(patterns));
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
@@ -120,7 +120,8 @@ SiteShapes SitesOf(Model<float>& model, uint64_t seed,
   return census.sites();
 }
 
-std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern) {
+std::string NoSuchSiteMessage(const SiteShapes& sites,
+                              absl::string_view pattern) {
   if (sites.empty()) return "this model has no hook points (sites)";
   const auto nearest = std::min_element(
       sites.begin(), sites.end(), [&](const auto& a, const auto& b) {
@@ -128,7 +129,8 @@ std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern) {
                EditDistance(pattern, b.first, /*wildcards=*/true);
       });
   return absl::StrCat("no hook point (site) of this model matches '", pattern,
-                      "'; the nearest is '", JoinSteps(nearest->first), "'");
+                      "'; the nearest is '", AllStepsPattern(nearest->first),
+                      "'");
 }
 
 void ValidateSiteRequests(const SiteRequests& requests,
@@ -177,7 +179,7 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
   if (requests.empty()) return;
   std::vector<std::string> patterns;
   for (const auto& i : requests.intervene) patterns.push_back(i.site());
-  const SiteShapes sites = SitesOf(model, seed, std::move(patterns));
+  const SiteShapes sites = RecordSiteShapes(model, seed, std::move(patterns));
   for (int i = 0; i < requests.intervene.size(); ++i) {
     const Intervention& intervention = requests.intervene[i];
     const ConfigProblems::Scope scope(problems,
@@ -198,7 +200,8 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
         sites, statistic.site(), problems,
         [&](const std::string& site, const Shape&) {
           using Wrong = std::pair<std::string, std::string>;
-          return IsOfWeights(statistic.statistic()) && !IsWeights(site)
+          return AppliesOnlyToWeights(statistic.statistic()) &&
+                         !IsWeightsSite(site)
                      ? Wrong("statistic",
                              absl::StrCat("is not a hook point of attention "
                                           "weights; ",

@@ -24,13 +24,13 @@ struct SiteRequests {
 };
 
 // Whether the values at a hook point are attention weights.
-bool IsWeights(absl::string_view site);
+bool IsWeightsSite(absl::string_view site);
 // Whether the replacement or statistic applies only to attention weights.
-bool IsOfWeights(const Replacement& replace);
-bool IsOfWeights(SiteStatistic::Statistic statistic);
+bool AppliesOnlyToWeights(const Replacement& replace);
+bool AppliesOnlyToWeights(SiteStatistic::Statistic statistic);
 // Whether the statistic can be computed from statistics of the rows of
 // attention weights (nn/row_statistics.h). The weights then need not be stored.
-bool IsOfRows(SiteStatistic::Statistic statistic);
+bool NeedsOnlyRowStatistics(SiteStatistic::Statistic statistic);
 
 // Adds the problems that can be found without the model, at `intervene[i]` and
 // `probe[i]`.
@@ -49,12 +49,13 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
 // `patterns`, the result contains the shape of its value. For other hook
 // points, the result contains the shape of a scalar.
 using SiteShapes = std::map<std::string, Shape>;
-SiteShapes SitesOf(Model<float>& model, uint64_t seed,
-                   std::vector<std::string> patterns);
+SiteShapes RecordSiteShapes(Model<float>& model, uint64_t seed,
+                            std::vector<std::string> patterns);
 
 // Returns an error message for a pattern that matches no hook point. The
 // message suggests the nearest hook point.
-std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern);
+std::string NoSuchSiteMessage(const SiteShapes& sites,
+                              absl::string_view pattern);
 
 }  // namespace regard
 

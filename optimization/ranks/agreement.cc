@@ -57,17 +57,17 @@ absl::Status AgreeOn(Ranks* ranks, const absl::Status& status) {
                    messages[rank]));
 }
 
-std::string FromFirstRank(Ranks* ranks, absl::string_view text) {
+std::string BroadcastText(Ranks* ranks, absl::string_view text) {
   if (Alone(ranks)) return std::string(text);
   return GatherTexts(*ranks, ranks->rank() == 0 ? text : "")[0];
 }
 
-bool FirstRankSays(Ranks* ranks, bool value) {
+bool BroadcastFlag(Ranks* ranks, bool value) {
   if (Alone(ranks)) return value;
-  return LargestOf(ranks, ranks->rank() == 0 && value ? 1 : 0) != 0;
+  return MaxOverRanks(ranks, ranks->rank() == 0 && value ? 1 : 0) != 0;
 }
 
-int LargestOf(Ranks* ranks, int value) {
+int MaxOverRanks(Ranks* ranks, int value) {
   if (Alone(ranks)) return value;
   for (int bit = 1; bit < ranks->size(); bit *= 2) {
     int other = 0;

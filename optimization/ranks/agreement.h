@@ -17,12 +17,12 @@ namespace regard {
 absl::Status AgreeOn(Ranks* ranks, const absl::Status& status);
 
 // Broadcasts the text of rank 0.
-std::string FromFirstRank(Ranks* ranks, absl::string_view text);
+std::string BroadcastText(Ranks* ranks, absl::string_view text);
 // Broadcasts the value of rank 0. Allocates nothing.
-bool FirstRankSays(Ranks* ranks, bool value);
+bool BroadcastFlag(Ranks* ranks, bool value);
 
 // Returns on all ranks the largest value. Allocates nothing.
-int LargestOf(Ranks* ranks, int value);
+int MaxOverRanks(Ranks* ranks, int value);
 
 // Checks that names and values are the same on all ranks. If they differ,
 // returns an error with `code` on all ranks. The error message has one line for

@@ -97,7 +97,7 @@ MpiRanks::MpiRanks(int* argc, char*** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   machines_ = Machines(size_);
   MPI_Comm_dup(MPI_COMM_WORLD, &beats_);
-  if (size_ > 1) watch_ = std::thread([this] { Watch(); });
+  if (size_ > 1) watch_ = std::thread([this] { ExchangeHeartbeats(); });
 }
 
 void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
@@ -161,7 +161,7 @@ void MpiRanks::EndAll(int code) {
   std::_Exit(code);
 }
 
-bool MpiRanks::Rest() {
+bool MpiRanks::SleepUnlessEnded() {
   std::unique_lock<std::mutex> lock(mutex_);
   if (ending_) {
     lock.unlock();
@@ -171,7 +171,7 @@ bool MpiRanks::Rest() {
   return changed_.wait_for(lock, kBetweenBeats, [this] { return ending_; });
 }
 
-void MpiRanks::Watch() {
+void MpiRanks::ExchangeHeartbeats() {
   const int next = (rank_ + 1) % size_;
   const int previous = (rank_ + size_ - 1) % size_;
   char said = kBeat;
@@ -184,7 +184,7 @@ void MpiRanks::Watch() {
   Clock::time_point last_turn = last_heard;
   for (bool ending = false;
        !parted || said != kGoodbye || saying != MPI_REQUEST_NULL;
-       ending = Rest()) {
+       ending = SleepUnlessEnded()) {
     int done = 0;
     MPI_Test(&saying, &done, MPI_STATUS_IGNORE);
     if (done != 0 && said != kGoodbye) {

@@ -40,10 +40,10 @@ class MpiRanks : public Ranks {
  private:
   // Sends signs of life to the previous rank, and listens to the next rank,
   // until both have ended.
-  void Watch();
+  void ExchangeHeartbeats();
   // Sleeps for a moment, which is shorter after End() has been called. Returns
   // whether End() has been called.
-  bool Rest();
+  bool SleepUnlessEnded();
   [[noreturn]] void EndAll(int code);
 
   int rank_ = 0;

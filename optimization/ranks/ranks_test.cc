@@ -112,15 +112,15 @@ TEST(AgreementTest, TheFirstErrorIsThatOfAll) {
 
 TEST(AgreementTest, TheFirstRankDecides) {
   RunRanks(4, [&](Ranks& ranks) {
-    EXPECT_EQ(FromFirstRank(&ranks, absl::StrCat("I am ", ranks.rank())),
+    EXPECT_EQ(BroadcastText(&ranks, absl::StrCat("I am ", ranks.rank())),
               "I am 0");
-    EXPECT_TRUE(FirstRankSays(&ranks, ranks.rank() == 0));
-    EXPECT_FALSE(FirstRankSays(&ranks, ranks.rank() != 0));
-    EXPECT_EQ(LargestOf(&ranks, ranks.rank() == 2 ? 15 : 0), 15);
+    EXPECT_TRUE(BroadcastFlag(&ranks, ranks.rank() == 0));
+    EXPECT_FALSE(BroadcastFlag(&ranks, ranks.rank() != 0));
+    EXPECT_EQ(MaxOverRanks(&ranks, ranks.rank() == 2 ? 15 : 0), 15);
   });
-  EXPECT_EQ(FromFirstRank(nullptr, "alone"), "alone");
-  EXPECT_TRUE(FirstRankSays(nullptr, true));
-  EXPECT_EQ(LargestOf(nullptr, 7), 7);
+  EXPECT_EQ(BroadcastText(nullptr, "alone"), "alone");
+  EXPECT_TRUE(BroadcastFlag(nullptr, true));
+  EXPECT_EQ(MaxOverRanks(nullptr, 7), 7);
 }
 
 TEST(AgreementTest, DifferencesNameTheRankAndBothValues) {

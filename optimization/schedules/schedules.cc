@@ -123,7 +123,7 @@ double ReduceOnPlateauSchedule::LearningRate(int64_t update) const {
 }
 
 void ReduceOnPlateauSchedule::Observe(double metric) {
-  if (Improves(metric)) {
+  if (IsImprovement(metric)) {
     best_ = metric;
     bad_evaluations_ = 0;
   } else if (++bad_evaluations_ > options_.patience) {
@@ -164,7 +164,7 @@ absl::Status ReduceOnPlateauSchedule::set_state(const ScheduleState& state) {
 }
 
 // An infinite best value would have an undefined margin.
-bool ReduceOnPlateauSchedule::Improves(double metric) const {
+bool ReduceOnPlateauSchedule::IsImprovement(double metric) const {
   if (!std::isfinite(metric)) return false;
   if (!best_.has_value()) return true;
   const double margin = options_.threshold * std::abs(*best_);

@@ -131,7 +131,7 @@ class ReduceOnPlateauSchedule : public Schedule {
   absl::Status set_state(const ScheduleState& state) override;
 
  private:
-  bool Improves(double metric) const;
+  bool IsImprovement(double metric) const;
 
   const PlateauOptions options_;
   const double learning_rate_;

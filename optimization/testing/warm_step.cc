@@ -10,8 +10,8 @@
 
 namespace regard {
 
-int64_t AllocationsOfAWarmStep(Model<float>& model,
-                               absl::Span<const int64_t> examples) {
+int64_t CountWarmStepAllocations(Model<float>& model,
+                                 absl::Span<const int64_t> examples) {
   GradientSlab<float> gradients(model.parameters());
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), &gradients);

@@ -13,8 +13,8 @@ namespace regard {
 // Returns the number of heap allocations of the fourth forward and backward
 // pass over `examples`. See CountsAllocations() in
 // autodiff/testing/allocation_counter.h.
-int64_t AllocationsOfAWarmStep(Model<float>& model,
-                               absl::Span<const int64_t> examples);
+int64_t CountWarmStepAllocations(Model<float>& model,
+                                 absl::Span<const int64_t> examples);
 
 }  // namespace regard
 

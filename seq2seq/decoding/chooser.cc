@@ -56,21 +56,21 @@ Chooser::Chooser(const SearchInputs& inputs, const SearchConfig& config,
 }
 
 absl::Span<const int32_t> Chooser::TextOf(const SourceSearch& source,
-                                          const Partial& partial) {
-  const int64_t choices = ChoicesOf(source);
+                                          const PartialHypothesis& partial) {
+  const int64_t choices = HypothesisLength(source);
   text_.assign(source.prompt.begin(), source.prompt.end());
   text_.resize(source.prompt.size() + static_cast<size_t>(choices));
   auto place = text_.rbegin();
   if (choices == 0) return text_;
-  trace_.FollowBack(partial, trace_.step() - 1, source.first_step,
-                    [&](int64_t, int32_t, int32_t id) {
-                      *place++ = id;
-                      return true;
-                    });
+  trace_.TraceBack(partial, trace_.step() - 1, source.first_step,
+                   [&](int64_t, int32_t, int32_t id) {
+                     *place++ = id;
+                     return true;
+                   });
   return text_;
 }
 
-void Chooser::ChangeScores(const SourceSearch& source) {
+void Chooser::ApplyRepetition(const SourceSearch& source) {
   for (int64_t b = 0; b < source.num_beams; ++b) {
     const absl::Span<float> row(source.scores + b * vocabulary_,
                                 static_cast<size_t>(vocabulary_));
@@ -87,10 +87,10 @@ void Chooser::Extend(SourceSearch* source) {
   // If the beginning id is also the ending id, it may be generated as the
   // ending id.
   const bool begin_ends = special_.begin == special_.end;
-  const bool may_end = ChoicesOf(*source) >= config_.min_length();
+  const bool may_end = HypothesisLength(*source) >= config_.min_length();
   absl::Span<const int32_t> passed_over(excluded);
   if (may_end) passed_over = passed_over.first(begin_ends ? 1 : 2);
-  if (repetition_) ChangeScores(*source);
+  if (repetition_) ApplyRepetition(*source);
   const bool has_end = special_.end >= 0 && special_.end < vocabulary_;
   if (config_.has_sampling()) {
     ExtendSamples(passed_over, source);
@@ -102,31 +102,32 @@ void Chooser::Extend(SourceSearch* source) {
 }
 
 // Returns whether this choice completes its hypothesis.
-bool Chooser::Completes(const Partial& partial,
+bool Chooser::Completes(const PartialHypothesis& partial,
                         const SourceSearch& source) const {
   if (partial.last == special_.end) return true;
   if (inputs_.cut && IsLastStep(source)) return true;
   if (inputs_.completes == nullptr) return false;
   return inputs_.completes(
       source.index, [&](absl::FunctionRef<bool(int32_t)> visit) {
-        trace_.FollowBack(
+        trace_.TraceBack(
             partial, trace_.step(), source.first_step,
             [&](int64_t, int32_t, int32_t id) { return visit(id); });
       });
 }
 
-void Chooser::AddHypothesis(const Partial& partial, bool completes,
+void Chooser::AddHypothesis(const PartialHypothesis& partial, bool completes,
                             SourceSearch* source) {
   source->last_step = trace_.step();
   if (completes) {
-    End(partial, ChoicesOf(*source) + 1, /*complete=*/true, source);
+    EndHypothesis(partial, HypothesisLength(*source) + 1, /*complete=*/true,
+                  source);
   } else {
     source->beams[source->num_beams++] = partial;
   }
 }
 
-void Chooser::End(const Partial& partial, int64_t length, bool complete,
-                  SourceSearch* source) {
+void Chooser::EndHypothesis(const PartialHypothesis& partial, int64_t length,
+                            bool complete, SourceSearch* source) {
   source->ended.Add({.partial = partial,
                      .length = length,
                      .score = ScoreOf(partial, length, *source),
@@ -154,7 +155,7 @@ void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
   for (const Continuation& next : best_->best()) {
     const bool among_best = rank++ < width_;
     if (!among_best && source->num_beams == width_) break;
-    const Partial partial = {
+    const PartialHypothesis partial = {
         next.log_probability,
         static_cast<int32_t>(source->first_row) + next.beam, next.id, 0};
     const bool completes = Completes(partial, *source);
@@ -188,13 +189,14 @@ LogNormalizer Chooser::Normalizer(const float* row) const {
 
 void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
                             SourceSearch* source) {
-  const int64_t choices = ChoicesOf(*source);
+  const int64_t choices = HypothesisLength(*source);
   // At the first step, all samples start from the same hypothesis.
   const int64_t count = choices == 0 ? width_ : source->num_beams;
   source->num_beams = 0;
   for (int64_t i = 0; i < count; ++i) {
-    Partial partial = choices == 0 ? Partial{0, 0, 0, static_cast<int32_t>(i)}
-                                   : source->beams[i];
+    PartialHypothesis partial =
+        choices == 0 ? PartialHypothesis{0, 0, 0, static_cast<int32_t>(i)}
+                     : source->beams[i];
     const int64_t row = choices == 0 ? 0 : i;
     const float* const logits = source->scores + row * vocabulary_;
     const auto sample = static_cast<uint64_t>(partial.sample);
@@ -203,7 +205,7 @@ void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
              sample == 0 ? source->key : Hash(sample, source->key));
     const int32_t id = sampler_->Draw(logits, excluded, random_.UniformAt(at));
     if (id < 0) {
-      End(partial, choices, /*complete=*/false, source);
+      EndHypothesis(partial, choices, /*complete=*/false, source);
       continue;
     }
     partial.log_probability +=
@@ -214,43 +216,45 @@ void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
   }
 }
 
-bool Chooser::Done(const SourceSearch& source) {
-  return !GoesOn(source) || source.num_beams == 0 ||
+bool Chooser::IsDone(const SourceSearch& source) {
+  return !CanContinue(source) || source.num_beams == 0 ||
          source.last_step < trace_.step() || IsLastStep(source) ||
-         (source.ended.full() && !MayImprove(source));
+         (source.ended.full() && !CanImprove(source));
 }
 
 // Returns whether a hypothesis that continues could enter the results if it
 // were complete with full coverage.
-bool Chooser::MayImprove(const SourceSearch& source) const {
+bool Chooser::CanImprove(const SourceSearch& source) const {
   const double least = source.ended.best()[config_.n_best() - 1].score;
   const auto lives = source.beams.first(static_cast<size_t>(source.num_beams));
-  return std::any_of(lives.begin(), lives.end(), [&](const Partial& partial) {
-    return NormalizedScore(partial, ChoicesOf(source) + 1) > least;
-  });
+  return std::any_of(
+      lives.begin(), lives.end(), [&](const PartialHypothesis& partial) {
+        return NormalizedScore(partial, HypothesisLength(source) + 1) > least;
+      });
 }
 
 // Calls on_choice() unless it is null. Returns whether the search for the
 // source continues.
-bool Chooser::GoesOn(const SourceSearch& source) const {
+bool Chooser::CanContinue(const SourceSearch& source) const {
   if (inputs_.on_choice == nullptr || source.last_step < trace_.step())
     return true;
-  const Partial& only = source.ended.best().empty()
-                            ? source.beams[0]
-                            : source.ended.best()[0].partial;
+  const PartialHypothesis& only = source.ended.best().empty()
+                                      ? source.beams[0]
+                                      : source.ended.best()[0].partial;
   return only.last == special_.end ||
          inputs_.on_choice(source.index, only.last);
 }
 
 // The length penalty of Wu et al., "Google's neural machine translation
 // system", 2016, section 7.
-double Chooser::NormalizedScore(const Partial& partial, int64_t length) const {
+double Chooser::NormalizedScore(const PartialHypothesis& partial,
+                                int64_t length) const {
   return partial.log_probability /
          std::pow((5 + static_cast<double>(length)) / 6,
                   config_.length_penalty());
 }
 
-double Chooser::ScoreOf(const Partial& partial, int64_t length,
+double Chooser::ScoreOf(const PartialHypothesis& partial, int64_t length,
                         const SourceSearch& source) {
   const double score = NormalizedScore(partial, length);
   if (config_.coverage_penalty() == 0 || trace_.time() == 0) return score;
@@ -263,21 +267,21 @@ double Chooser::ScoreOf(const Partial& partial, int64_t length,
   return score + config_.coverage_penalty() * sum;
 }
 
-void Chooser::SumCoverage(const Partial& partial, int64_t length,
+void Chooser::SumCoverage(const PartialHypothesis& partial, int64_t length,
                           const SourceSearch& source) {
   coverage_.assign(static_cast<size_t>(source.memory_size), 0.0F);
-  trace_.FollowBack(partial, source.first_step + length - 1, source.first_step,
-                    [&](int64_t at, int32_t row, int32_t) {
-                      const float* const weights =
-                          trace_[at].weights + row * trace_.time();
-                      for (size_t j = 0; j < coverage_.size(); ++j) {
-                        coverage_[j] += weights[j];
-                      }
-                      return true;
-                    });
+  trace_.TraceBack(partial, source.first_step + length - 1, source.first_step,
+                   [&](int64_t at, int32_t row, int32_t) {
+                     const float* const weights =
+                         trace_[at].weights + row * trace_.time();
+                     for (size_t j = 0; j < coverage_.size(); ++j) {
+                       coverage_[j] += weights[j];
+                     }
+                     return true;
+                   });
 }
 
-Hypothesis Chooser::HypothesisOf(const Ended& ended,
+Hypothesis Chooser::HypothesisOf(const EndedHypothesis& ended,
                                  const SourceSearch& source) const {
   Hypothesis hypothesis;
   hypothesis.finished = ended.finished;
@@ -291,17 +295,17 @@ Hypothesis Chooser::HypothesisOf(const Ended& ended,
         static_cast<size_t>(ended.length * source.memory_size));
   }
   const int64_t first = source.first_step;
-  trace_.FollowBack(ended.partial, first + ended.length - 1, first,
-                    [&](int64_t step, int32_t row, int32_t id) {
-                      hypothesis.ids[step - first] = id;
-                      if (weights) {
-                        std::copy_n(trace_[step].weights + row * trace_.time(),
-                                    source.memory_size,
-                                    hypothesis.weights.begin() +
-                                        (step - first) * source.memory_size);
-                      }
-                      return true;
-                    });
+  trace_.TraceBack(ended.partial, first + ended.length - 1, first,
+                   [&](int64_t step, int32_t row, int32_t id) {
+                     hypothesis.ids[step - first] = id;
+                     if (weights) {
+                       std::copy_n(trace_[step].weights + row * trace_.time(),
+                                   source.memory_size,
+                                   hypothesis.weights.begin() +
+                                       (step - first) * source.memory_size);
+                     }
+                     return true;
+                   });
   if (ended.finished) hypothesis.ids.pop_back();
   return hypothesis;
 }
@@ -310,10 +314,10 @@ std::vector<Hypothesis> Chooser::Results(SourceSearch* source) {
   const int64_t length =
       source->last_step < 0 ? 0 : source->last_step - source->first_step + 1;
   for (int64_t b = 0; b < source->num_beams; ++b) {
-    End(source->beams[b], length, /*complete=*/inputs_.cut, source);
+    EndHypothesis(source->beams[b], length, /*complete=*/inputs_.cut, source);
   }
   std::vector<Hypothesis> results;
-  for (const Ended& ended : source->ended.best()) {
+  for (const EndedHypothesis& ended : source->ended.best()) {
     if (std::ssize(results) == config_.n_best()) break;
     results.push_back(HypothesisOf(ended, *source));
   }

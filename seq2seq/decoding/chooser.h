@@ -34,46 +34,49 @@ class Chooser {
   // Chooses continuations from the source's scores, which it may change.
   void Extend(SourceSearch* source);
   // Returns whether the source is done. Must be called after Extend().
-  bool Done(const SourceSearch& source);
+  bool IsDone(const SourceSearch& source);
   // Returns the hypotheses of a source that is done.
   std::vector<Hypothesis> Results(SourceSearch* source);
 
   // Returns the prompt and the ids of a hypothesis that is unfinished after the
   // last step. Valid until the next call.
   absl::Span<const int32_t> TextOf(const SourceSearch& source,
-                                   const Partial& partial);
+                                   const PartialHypothesis& partial);
 
  private:
-  void ChangeScores(const SourceSearch& source);
+  void ApplyRepetition(const SourceSearch& source);
   void ExtendBeams(absl::Span<const int32_t> excluded, SourceSearch* source);
   void EndBeams(absl::Span<const int32_t> excluded, SourceSearch* source);
   void ExtendSamples(absl::Span<const int32_t> excluded, SourceSearch* source);
   // Returns the function that turns a row of scores into log-probabilities.
   LogNormalizer Normalizer(const float* row) const;
-  bool Completes(const Partial& partial, const SourceSearch& source) const;
-  void AddHypothesis(const Partial& partial, bool completes,
+  bool Completes(const PartialHypothesis& partial,
+                 const SourceSearch& source) const;
+  void AddHypothesis(const PartialHypothesis& partial, bool completes,
                      SourceSearch* source);
-  void End(const Partial& partial, int64_t length, bool complete,
-           SourceSearch* source);
+  void EndHypothesis(const PartialHypothesis& partial, int64_t length,
+                     bool complete, SourceSearch* source);
 
   // The number of choices of a hypothesis before this step.
-  int64_t ChoicesOf(const SourceSearch& source) const {
+  int64_t HypothesisLength(const SourceSearch& source) const {
     return trace_.step() - source.first_step;
   }
   bool IsLastStep(const SourceSearch& source) const {
-    return ChoicesOf(source) + 1 >= source.most;
+    return HypothesisLength(source) + 1 >= source.most;
   }
-  bool MayImprove(const SourceSearch& source) const;
-  bool GoesOn(const SourceSearch& source) const;
+  bool CanImprove(const SourceSearch& source) const;
+  bool CanContinue(const SourceSearch& source) const;
   // Returns the log-probability divided by the length penalty.
-  double NormalizedScore(const Partial& partial, int64_t length) const;
+  double NormalizedScore(const PartialHypothesis& partial,
+                         int64_t length) const;
   // Returns NormalizedScore() plus the coverage term, which is at most 0.
-  double ScoreOf(const Partial& partial, int64_t length,
+  double ScoreOf(const PartialHypothesis& partial, int64_t length,
                  const SourceSearch& source);
   // Sums the attention that each position of the memory received.
-  void SumCoverage(const Partial& partial, int64_t length,
+  void SumCoverage(const PartialHypothesis& partial, int64_t length,
                    const SourceSearch& source);
-  Hypothesis HypothesisOf(const Ended& ended, const SourceSearch& source) const;
+  Hypothesis HypothesisOf(const EndedHypothesis& ended,
+                          const SourceSearch& source) const;
 
   const SearchInputs& inputs_;
   const SearchConfig& config_;

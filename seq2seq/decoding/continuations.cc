@@ -80,7 +80,7 @@ BestContinuations::BestContinuations(int64_t most, int64_t vocabulary,
       best_(arena.New<Continuation>(most)),
       block_maxima_(arena.New<float>((vocabulary + kBlock - 1) / kBlock)) {}
 
-double BestContinuations::Least() const {
+double BestContinuations::LowestKeptLogProbability() const {
   return full() ? best_[count_ - 1].log_probability
                 : std::numeric_limits<double>::lowest();
 }
@@ -129,7 +129,7 @@ void BestContinuations::AddRow(int32_t beam, double so_far, const float* row,
     return so_far + static_cast<double>(normalizer(logit));
   };
   const int64_t blocks = (vocabulary_ + kBlock - 1) / kBlock;
-  double least = Least();
+  double least = LowestKeptLogProbability();
   for (int64_t i = 0; i < blocks; ++i) {
     // Rounding is monotonic, so no id of a block can be better than the block's
     // largest logit.
@@ -144,7 +144,7 @@ void BestContinuations::AddRow(int32_t beam, double so_far, const float* row,
         continue;
       }
       Insert({log_probability, beam, id});
-      least = Least();
+      least = LowestKeptLogProbability();
     }
   }
 }

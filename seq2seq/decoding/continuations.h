@@ -62,7 +62,7 @@ class BestContinuations {
   bool full() const { return count_ == most_; }
   // The lowest log-probability that may still be kept. Finite, so that
   // probability 0 never qualifies.
-  double Least() const;
+  double LowestKeptLogProbability() const;
   // Fills block_maxima_. Returns the greatest element of the row.
   float FindBlockMaxima(const float* row);
   void AddRow(int32_t beam, double so_far, const float* row,

@@ -96,7 +96,7 @@ TEST(BestContinuationsTest, EqualsAreOrderedByBeamAndId) {
   uint64_t at = 0;
   std::vector<float> logits;
   for (int i = 0; i < 3 * 400; ++i) {
-    logits.push_back(static_cast<float>(random.BelowAt(at++, 3)));
+    logits.push_back(static_cast<float>(random.UniformIntAt(at++, 3)));
   }
   // All three beams have the same logits.
   std::copy_n(logits.begin(), 400, logits.begin() + 400);

@@ -14,7 +14,7 @@ RowCopies::RowCopies(int64_t max_rows, Arena& arena)
       // Each cycle of two or more rows needs one additional copy.
       copies_(arena.New<Copy>(max_rows + max_rows / 2)) {}
 
-absl::Span<const RowCopies::Copy> RowCopies::Plan(
+absl::Span<const RowCopies::Copy> RowCopies::PlanCopies(
     absl::Span<const int32_t> rows) {
   const auto count = static_cast<int32_t>(rows.size());
   REGARD_CHECK(count <= max_rows_) << count << " rows, at most " << max_rows_;
@@ -57,7 +57,7 @@ absl::Span<const RowCopies::Copy> RowCopies::Plan(
 }
 
 template <typename T>
-void GrowingRows<T>::Widen(int64_t positions, int64_t extent) {
+void GrowingRows<T>::ReservePositions(int64_t positions, int64_t extent) {
   const T* const from = data_;
   const int64_t from_stride = extent_ * width_;
   if (data_ == nullptr || extent > capacity_) {
@@ -101,7 +101,7 @@ void GrowingRows<T>::Append(int64_t positions, Var<T> part) {
     extent = std::max(needed, extent + std::max(kMin, extent / 4));
     extent = std::min(extent, max_positions_);
   }
-  if (positions == 0 || extent > extent_) Widen(positions, extent);
+  if (positions == 0 || extent > extent_) ReservePositions(positions, extent);
   const T* from = part.data();
   for (int64_t block = 0; block < rows_ * blocks_; ++block) {
     std::copy_n(from, count * width_,

@@ -28,7 +28,7 @@ class RowCopies {
   // Returns copies, to be made in order, after which row i is the old row
   // rows[i]. Row `max_rows` is used as temporary storage. Unchanged rows are
   // not copied. Valid until the next call.
-  absl::Span<const Copy> Plan(absl::Span<const int32_t> rows);
+  absl::Span<const Copy> PlanCopies(absl::Span<const int32_t> rows);
 
  private:
   const int64_t max_rows_;
@@ -70,7 +70,7 @@ class GrowingRows {
  private:
   // Makes space for `extent` positions of each row, and sets the positions that
   // are not valid to 0.
-  void Widen(int64_t positions, int64_t extent);
+  void ReservePositions(int64_t positions, int64_t extent);
 
   const int64_t max_rows_;
   const int64_t max_positions_;

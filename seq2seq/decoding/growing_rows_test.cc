@@ -31,7 +31,7 @@ TEST(RowCopiesTest, MakeEveryArrangement) {
         if (rows.back() != static_cast<int32_t>(i)) ++moved;
       }
       std::vector<int32_t> array = {0, 1, 2, 3, -1};
-      const auto plan = copies.Plan(rows);
+      const auto plan = copies.PlanCopies(rows);
       for (const RowCopies::Copy& copy : plan) {
         array[static_cast<size_t>(copy.to)] =
             array[static_cast<size_t>(copy.from)];
@@ -50,8 +50,8 @@ TEST(RowCopiesTest, MakeEveryArrangement) {
 TEST(RowCopiesDeathTest, RefusesWhatItHasNoRoomFor) {
   Arena arena;
   RowCopies copies(2, arena);
-  EXPECT_DEATH(copies.Plan({0, 1, 1}), "3 rows, at most 2");
-  EXPECT_DEATH(copies.Plan({2}), "row 2");
+  EXPECT_DEATH(copies.PlanCopies({0, 1, 1}), "3 rows, at most 2");
+  EXPECT_DEATH(copies.PlanCopies({2}), "row 2");
 }
 
 // A step writes only its own positions. Only a few steps move data, to widen

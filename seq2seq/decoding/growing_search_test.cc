@@ -77,7 +77,7 @@ class GrowingSearchTest : public ::testing::Test {
                          .key = static_cast<uint64_t>(which[i]),
                          .prompt = prompt.subspan(i * n, n)});
     }
-    const EnsembleMember members[] = {member_.Of(
+    const EnsembleMember members[] = {member_.MakeMember(
         [&](Forward<float>& forward) { return Encode(forward, which); })};
     return Search({.members = members, .sources = sources}, Parse(config));
   }
@@ -94,7 +94,7 @@ class GrowingSearchTest : public ::testing::Test {
     if (hypothesis.finished) targets.push_back(kEnd);
     Ids inputs = prompt;
     inputs.insert(inputs.end(), targets.begin(), targets.end() - 1);
-    HeldSites<float> hook("*attention/weights");
+    CapturingHook<float> hook("*attention/weights");
     forward.set_hook(&hook);
     const Var<float> output = decoder_.Advance(forward, inputs, {}, &state);
     forward.set_hook(nullptr);
@@ -223,7 +223,7 @@ TEST(GrowingDecoderTest, PromptsOfSeveralLengthsAreContinuedAsAlone) {
 TEST(GrowingDecoderDeathTest, RefusesPromptsOfSeveralLengthsWithAMemory) {
   const GrowingDecoder<float> decoder(12, /*longest=*/40, 3);
   TestMember member(decoder);
-  const EnsembleMember members[] = {member.Of(2)};
+  const EnsembleMember members[] = {member.MakeMember(2)};
   const Ids prompt = {2, 3};
   const SearchSource sources[] = {{.max_length = 9},
                                   {.max_length = 9, .prompt = prompt}};
@@ -238,7 +238,7 @@ TEST(GrowingDecoderDeathTest, RefusesPromptsOfSeveralLengthsWithAMemory) {
 TEST(GrowingDecoderTest, NothingIsGeneratedPastTheLongestPosition) {
   const GrowingDecoder<float> decoder(12, /*longest=*/5, 3);
   TestMember member(decoder);
-  const EnsembleMember members[] = {member.Of(2)};
+  const EnsembleMember members[] = {member.MakeMember(2)};
   SearchSource sources[] = {{.max_length = 100}, {.max_length = 3}};
   const int32_t prompts[] = {2, 5, 6, 2, 7, 4};
   sources[0].prompt = absl::MakeConstSpan(prompts).first(3);

@@ -14,10 +14,10 @@ namespace regard {
 
 // No gradient flows through the cache.
 template <typename T>
-class KnownRows {
+class CachedRows {
  public:
   // Caches rows for ids 0 .. vocabulary - 1. Storage comes from `arena`.
-  KnownRows(int64_t vocabulary, Arena& arena)
+  CachedRows(int64_t vocabulary, Arena& arena)
       : arena_(arena),
         rows_(arena.New<const T*>(vocabulary),
               static_cast<size_t>(vocabulary)) {

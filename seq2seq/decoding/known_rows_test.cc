@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 TEST(KnownRowsTest, ComputesEachIdOnceAndOutlivesARewind) {
   Tape<float> tape;
   Arena arena;
-  KnownRows<float> known(/*vocabulary=*/5, arena);
+  CachedRows<float> known(/*vocabulary=*/5, arena);
   std::vector<int32_t> computed;
   const auto get = [&](std::vector<int32_t> ids) {
     computed.clear();

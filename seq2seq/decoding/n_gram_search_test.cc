@@ -63,7 +63,7 @@ std::vector<Hypothesis> SearchIn(
   for (const Probabilities* table : tables) {
     decoders.push_back(std::make_unique<NGramDecoder>(*table));
     members.push_back(std::make_unique<TestMember>(*decoders.back()));
-    searched.push_back(members.back()->Of(1));
+    searched.push_back(members.back()->MakeMember(1));
   }
   const SearchSource source = {.max_length = max_length};
   return Search({.members = searched, .sources = {source}}, Parse(config))[0];
@@ -359,7 +359,7 @@ TEST(NGramSearchTest, WhatIsRepeatedIsPenalized) {
 TEST(NGramSearchTest, RepetitionCountsThePromptAndTheEnsemblesMean) {
   const NGramDecoder decoder(kFirst);
   TestMember member(decoder);
-  const EnsembleMember members[] = {member.Of(2)};
+  const EnsembleMember members[] = {member.MakeMember(2)};
   const int32_t prompts[] = {kA, kB, kA, kB, kB, kA};
   const auto prompt = absl::MakeConstSpan(prompts);
   const SearchSource sources[] = {{.max_length = 6, .prompt = prompt.first(3)},
@@ -383,7 +383,7 @@ TEST(NGramSearchTest, SamplesDoNotRepeatNGrams) {
        {"n_best: 9 no_repeat_ngram: 1 sampling {}",
         "n_best: 9 repetition_penalty: 100 sampling { temperature: 0.5 }"}) {
     TestMember member(decoder);
-    const EnsembleMember members[] = {member.Of(1)};
+    const EnsembleMember members[] = {member.MakeMember(1)};
     const SearchSource sources[] = {{.max_length = 9}};
     const auto found =
         Search({.members = members, .sources = sources}, Parse(config));
@@ -406,7 +406,7 @@ std::vector<std::vector<Hypothesis>> Samples(int64_t count,
     sources.push_back(
         {.max_length = 6, .key = first_key + static_cast<uint64_t>(i)});
   }
-  const EnsembleMember members[] = {member.Of(count)};
+  const EnsembleMember members[] = {member.MakeMember(count)};
   return Search({.members = members, .sources = sources}, Parse(config));
 }
 
@@ -460,10 +460,10 @@ TEST(NGramSearchDeathTest, RefusesMembersThatDoNotFit) {
   TestMember member(decoder);
   TestMember other(smaller);
   const SearchSource sources[] = {{.max_length = 3}};
-  const EnsembleMember both[] = {member.Of(1), other.Of(1)};
+  const EnsembleMember both[] = {member.MakeMember(1), other.MakeMember(1)};
   EXPECT_DEATH(Search({.members = both, .sources = sources}, SearchConfig()),
                "vocabularies of an ensemble");
-  const EnsembleMember two[] = {member.Of(2)};
+  const EnsembleMember two[] = {member.MakeMember(2)};
   EXPECT_DEATH(Search({.members = two, .sources = sources}, SearchConfig()),
                "sources of a memory");
   EXPECT_DEATH(Search({.members = {}, .sources = sources}, SearchConfig()),

@@ -27,7 +27,7 @@ Repetition::Repetition(const SearchConfig& config, int64_t vocabulary,
 void Repetition::Apply(absl::Span<const int32_t> text,
                        absl::Span<float> scores) {
   if (penalty_ != 1) Penalize(text, scores);
-  if (n_ > 0) Forbid(text, scores);
+  if (n_ > 0) ForbidRepeats(text, scores);
 }
 
 // An id is penalized only once, however often it occurs.
@@ -44,8 +44,8 @@ void Repetition::Penalize(absl::Span<const int32_t> text,
   }
 }
 
-void Repetition::Forbid(absl::Span<const int32_t> text,
-                        absl::Span<float> scores) const {
+void Repetition::ForbidRepeats(absl::Span<const int32_t> text,
+                               absl::Span<float> scores) const {
   if (text.size() < n_) return;
   const absl::Span<const int32_t> last = text.last(n_ - 1);
   for (size_t i = 0; i + n_ <= text.size(); ++i) {

@@ -31,7 +31,8 @@ class Repetition {
 
  private:
   void Penalize(absl::Span<const int32_t> text, absl::Span<float> scores);
-  void Forbid(absl::Span<const int32_t> text, absl::Span<float> scores) const;
+  void ForbidRepeats(absl::Span<const int32_t> text,
+                     absl::Span<float> scores) const;
 
   const float penalty_;
   const size_t n_;

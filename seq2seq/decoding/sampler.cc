@@ -20,8 +20,8 @@ Sampler::Sampler(const SamplingConfig& config, int64_t vocabulary, Arena& arena)
       weights_(arena.New<float>(vocabulary)) {}
 
 // Fills weights_ and ids_. Returns the end of the ids that may be drawn.
-int32_t* Sampler::Weigh(const float* logits,
-                        absl::Span<const int32_t> excluded) {
+int32_t* Sampler::ComputeWeights(const float* logits,
+                                 absl::Span<const int32_t> excluded) {
   std::copy_n(logits, vocabulary_, weights_);
   for (const int32_t id : excluded) {
     if (id >= 0 && id < vocabulary_) {
@@ -52,7 +52,7 @@ double Sampler::MassUpTo(const int32_t* end) const {
 
 int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
                       double uniform) {
-  int32_t* end = Weigh(logits, excluded);
+  int32_t* end = ComputeWeights(logits, excluded);
   const auto likelier = [this](int32_t a, int32_t b) {
     return std::make_tuple(-weights_[a], a) < std::make_tuple(-weights_[b], b);
   };

@@ -32,7 +32,8 @@ class Sampler {
                double uniform);
 
  private:
-  int32_t* Weigh(const float* logits, absl::Span<const int32_t> excluded);
+  int32_t* ComputeWeights(const float* logits,
+                          absl::Span<const int32_t> excluded);
   // Returns the sum of the weights of ids_ before `end`.
   double MassUpTo(const int32_t* end) const;
 

@@ -127,9 +127,9 @@ SourceSearch BatchSearch::SearchOf(size_t index) {
   } else if (std::ssize(source.read) > inputs_.window) {
     source.read = source.read.last(half_window());
   }
-  source.beams = New<Partial>(width_);
+  source.beams = New<PartialHypothesis>(width_);
   source.beams[0] = {0, 0, special_.begin, 0};
-  source.ended = BestEnded(New<Ended>(width_));
+  source.ended = BestEndedHypotheses(New<EndedHypothesis>(width_));
   return source;
 }
 
@@ -214,7 +214,7 @@ void BatchSearch::TraceAlignment(int64_t rows) {
 // Gives each hypothesis the row that it continues, if possible. The cache does
 // not copy such rows. Each swap moves one hypothesis to its row.
 void KeepInPlace(SourceSearch* source) {
-  const absl::Span<Partial> beams = source->beams;
+  const absl::Span<PartialHypothesis> beams = source->beams;
   const auto place = [&](int64_t b) {
     return beams[b].row - source->first_row;
   };
@@ -237,7 +237,8 @@ void BatchSearch::LayOutRows() {
     SourceSearch& source = live_[i];
     KeepInPlace(&source);
     for (int64_t b = 0; b < width_; ++b) {
-      const Partial& partial = source.beams[b < source.num_beams ? b : 0];
+      const PartialHypothesis& partial =
+          source.beams[b < source.num_beams ? b : 0];
       trace.rows[i * width_ + b] = partial.row;
       trace.ids[i * width_ + b] = partial.last;
     }
@@ -267,7 +268,7 @@ std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
     for (SourceSearch& source : live_) chooser_.Extend(&source);
     for (size_t i = live_.size(); i-- > 0;) {
       SourceSearch& source = live_[i];
-      if (!chooser_.Done(source)) continue;
+      if (!chooser_.IsDone(source)) continue;
       results[source.index] = chooser_.Results(&source);
       for (Hypothesis& hypothesis : results[source.index]) {
         hypothesis.at_limit = EndedAtLimit(source, hypothesis);

@@ -59,7 +59,7 @@ void Translations(benchmark::State& state) {
   for (auto& source : sources) {
     for (int64_t i = 0; i < kLength; ++i) {
       source.push_back(Vocabulary::kReserved +
-                       static_cast<int32_t>(random.BelowAt(
+                       static_cast<int32_t>(random.UniformIntAt(
                            at++, vocabulary - Vocabulary::kReserved)));
     }
   }

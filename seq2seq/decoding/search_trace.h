@@ -13,7 +13,7 @@
 namespace regard {
 
 // A hypothesis: its last id, and the row of the step that chose this id.
-struct Partial {
+struct PartialHypothesis {
   double log_probability;
   int32_t row;
   int32_t last;
@@ -49,8 +49,8 @@ class SearchTrace {
   // Calls visit(step, row, id) for each choice of a hypothesis, from `step`
   // back to `first`, until visit() returns false.
   template <typename F>
-  void FollowBack(const Partial& partial, int64_t step, int64_t first,
-                  F visit) const {
+  void TraceBack(const PartialHypothesis& partial, int64_t step, int64_t first,
+                 F visit) const {
     int32_t row = partial.row;
     int32_t id = partial.last;
     for (; step >= first && visit(step, row, id) && step > first; --step) {
@@ -70,8 +70,8 @@ class SearchTrace {
 };
 
 // A hypothesis that is complete or cannot continue.
-struct Ended {
-  Partial partial;
+struct EndedHypothesis {
+  PartialHypothesis partial;
   int64_t length;  // number of choices
   double score;
   bool complete;
@@ -80,22 +80,25 @@ struct Ended {
 
 // Returns whether `a` comes before `b`. Complete hypotheses come first, then
 // hypotheses with greater scores, then hypotheses that were found earlier.
-bool IsBetter(const Ended& a, const Ended& b);
+bool IsBetter(const EndedHypothesis& a, const EndedHypothesis& b);
 
 // Keeps the best hypotheses that ended, in the order of IsBetter().
-class BestEnded {
+class BestEndedHypotheses {
  public:
-  BestEnded() = default;
+  BestEndedHypotheses() = default;
   // Keeps as many as fit in `storage`, which must outlive this object.
-  explicit BestEnded(absl::Span<Ended> storage) : storage_(storage) {}
+  explicit BestEndedHypotheses(absl::Span<EndedHypothesis> storage)
+      : storage_(storage) {}
 
-  void Add(const Ended& ended);
+  void Add(const EndedHypothesis& ended);
 
   bool full() const { return count_ == storage_.size(); }
-  absl::Span<const Ended> best() const { return storage_.first(count_); }
+  absl::Span<const EndedHypothesis> best() const {
+    return storage_.first(count_);
+  }
 
  private:
-  absl::Span<Ended> storage_;
+  absl::Span<EndedHypothesis> storage_;
   size_t count_ = 0;
 };
 

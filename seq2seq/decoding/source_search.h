@@ -17,9 +17,9 @@ struct SourceSearch {
   absl::Span<const int32_t> read = {};    // ids read before the first choice
   int64_t most = 0;                       // maximum number of choices
 
-  absl::Span<Partial> beams = {};  // the first `num_beams` continue
+  absl::Span<PartialHypothesis> beams = {};  // the first `num_beams` continue
   int64_t num_beams = 1;
-  BestEnded ended = {};
+  BestEndedHypotheses ended = {};
   int64_t first_step = 0;   // the first step that chose an id
   int64_t last_step = -1;   // the last step that chose an id, or -1
   int64_t memory_size = 0;  // number of positions

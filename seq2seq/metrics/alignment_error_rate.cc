@@ -36,9 +36,9 @@ double AlignmentErrorRate::Rate() const {
   return 1.0 - 2.0 * static_cast<double>(shared_) / static_cast<double>(links);
 }
 
-std::vector<AlignmentLink> GreatestLinks(absl::Span<const float> weights,
-                                         int columns, int target_words,
-                                         int source_words) {
+std::vector<AlignmentLink> MaxWeightLinks(absl::Span<const float> weights,
+                                          int columns, int target_words,
+                                          int source_words) {
   REGARD_CHECK(
       target_words >= 0 && source_words >= 0 && source_words <= columns &&
       static_cast<int64_t>(weights.size()) >= int64_t{target_words} * columns)

@@ -43,9 +43,9 @@ class AlignmentErrorRate {
 // or padding. A word has no link if its greatest weight is not positive or
 // belongs to a later column. All metrics use this definition of the predicted
 // alignment, also for sentences that were cut and have no <eos>.
-std::vector<AlignmentLink> GreatestLinks(absl::Span<const float> weights,
-                                         int columns, int target_words,
-                                         int source_words);
+std::vector<AlignmentLink> MaxWeightLinks(absl::Span<const float> weights,
+                                          int columns, int target_words,
+                                          int source_words);
 
 // Returns the links of an untrained baseline: target word j is linked to source
 // word round(j * source_length / target_length).

@@ -41,34 +41,34 @@ TEST(AlignmentErrorRateTest, SumsLinksOverSentences) {
 }
 
 TEST(GreatestLinksTest, LinksEachTargetWordOnce) {
-  EXPECT_THAT(GreatestLinks({0.2f, 0.8f, 0.0f, 0.5f, 0.1f, 0.4f}, 3, 2, 3),
+  EXPECT_THAT(MaxWeightLinks({0.2f, 0.8f, 0.0f, 0.5f, 0.1f, 0.4f}, 3, 2, 3),
               ElementsAre(AlignmentLink{0, 1}, AlignmentLink{1, 0}));
 }
 
 TEST(GreatestLinksTest, TakesTheFirstOfEqualsAndSkipsEmptyRows) {
-  EXPECT_THAT(GreatestLinks({0.5f, 0.5f, 0.0f, 0.0f}, 2, 2, 2),
+  EXPECT_THAT(MaxWeightLinks({0.5f, 0.5f, 0.0f, 0.0f}, 2, 2, 2),
               ElementsAre(AlignmentLink{0, 0}));
-  EXPECT_THAT(GreatestLinks({}, 3, 0, 3), IsEmpty());
-  EXPECT_THAT(GreatestLinks({}, 0, 3, 0), IsEmpty());
+  EXPECT_THAT(MaxWeightLinks({}, 3, 0, 3), IsEmpty());
+  EXPECT_THAT(MaxWeightLinks({}, 0, 3, 0), IsEmpty());
 }
 
 TEST(GreatestLinksTest, AWordThatAttendsToTheEndOfSentenceHasNoLink) {
   // Source and target consist of two words and <eos>.
   const std::vector<float> weights = {0.1f, 0.2f, 0.7f, 0.5f, 0.4f,
                                       0.1f, 0.8f, 0.1f, 0.1f};
-  EXPECT_THAT(GreatestLinks(weights, 3, 2, 2),
+  EXPECT_THAT(MaxWeightLinks(weights, 3, 2, 2),
               ElementsAre(AlignmentLink{1, 0}));
 }
 
 TEST(GreatestLinksTest, TheLastWordOfACutSourceIsAWord) {
   // The source has three words and no <eos>.
-  EXPECT_THAT(GreatestLinks({0.1f, 0.2f, 0.7f}, 3, 1, 3),
+  EXPECT_THAT(MaxWeightLinks({0.1f, 0.2f, 0.7f}, 3, 1, 3),
               ElementsAre(AlignmentLink{0, 2}));
 }
 
 TEST(GreatestLinksDeathTest, RefusesAnotherShape) {
-  EXPECT_DEATH(GreatestLinks({0.5f}, 2, 1, 2), "1 weights in rows of 2");
-  EXPECT_DEATH(GreatestLinks({0.5f}, 1, 1, 2), "2 source words");
+  EXPECT_DEATH(MaxWeightLinks({0.5f}, 2, 1, 2), "1 weights in rows of 2");
+  EXPECT_DEATH(MaxWeightLinks({0.5f}, 1, 1, 2), "2 source words");
 }
 
 TEST(DiagonalLinksTest, RunsFromTheFirstWordToTheLast) {

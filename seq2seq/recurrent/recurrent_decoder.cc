@@ -89,7 +89,7 @@ void RecurrentDecoder<T>::SetState(const RecurrentState<T>& recurrent,
                                    DecoderState<T>* state) const {
   for (int layer = 0; layer < rnn_->layers(); ++layer) {
     for (int i = 0; i < rnn_->states(); ++i) {
-      state->SetRow(StateSlot(layer, i), recurrent[layer][i]);
+      state->SetRowValue(StateSlot(layer, i), recurrent[layer][i]);
     }
   }
 }
@@ -113,7 +113,7 @@ DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
   }
   SetState(initial, &state);
   if (config_.input_feeding()) {
-    state.SetRow(kFeed, tape.Full({sources, config_.hidden()}, T(0)));
+    state.SetRowValue(kFeed, tape.Full({sources, config_.hidden()}, T(0)));
   }
 
   if (attention_ != nullptr) {
@@ -123,12 +123,12 @@ DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
         << longest_memory();
     const Var<T> values =
         memory.values.Reshape({sources, 1, time, context_width_});
-    state.SetSource(kValues, values);
-    state.SetSource(kKeys, attention_->Prepare(forward, {.keys = values}));
+    state.SetSourceValue(kValues, values);
+    state.SetSourceValue(kKeys, attention_->Prepare(forward, {.keys = values}));
     if (attention_->uses_history()) {
       const Var<T> none = tape.Full({sources, time}, T(0));
-      state.SetRow(kPreviousWeights, none);
-      state.SetRow(kCumulativeWeights, none);
+      state.SetRowValue(kPreviousWeights, none);
+      state.SetRowValue(kCumulativeWeights, none);
     }
   } else if (context_width_ > 0) {
     SetFixedContext(forward, memory.summary, &state);
@@ -139,16 +139,16 @@ DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
 template <typename T>
 void RecurrentDecoder<T>::SetFixedContext(Forward<T>& forward, Var<T> context,
                                           DecoderState<T>* state) const {
-  if (reads_embedding()) state->SetSource(kContext, context);
+  if (reads_embedding()) state->SetSourceValue(kContext, context);
   if (word_column_ > 0) {
-    state->SetSource(kContextGates, rnn_->ProjectInput(forward, context, 0,
-                                                       /*addend=*/{}));
+    state->SetSourceValue(kContextGates, rnn_->ProjectInput(forward, context, 0,
+                                                            /*addend=*/{}));
   }
   if (attentional_ != nullptr) {
-    const Columns<T> columns(forward[attentional_->weight()], config_.hidden(),
-                             context_width_);
-    state->SetSource(kContextReadout,
-                     Linear(context, columns, /*addend=*/Var<T>()));
+    const WeightColumns<T> columns(forward[attentional_->weight()],
+                                   config_.hidden(), context_width_);
+    state->SetSourceValue(kContextReadout,
+                          Linear(context, columns, /*addend=*/Var<T>()));
   }
 }
 
@@ -181,8 +181,8 @@ typename RecurrentDecoder<T>::Word RecurrentDecoder<T>::ReadWords(
 }
 
 template <typename T>
-Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
-                                        const DecoderState<T>& state) const {
+AttentionResult<T> RecurrentDecoder<T>::Attend(
+    Forward<T>& forward, Var<T> query, const DecoderState<T>& state) const {
   const int64_t sources = state.sources();
   const int64_t rows = query.rows() / sources;
   const bool successive = query.rows() > state.rows();
@@ -201,7 +201,7 @@ Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
   inputs.score.cumulative_weights = by_source(state[kCumulativeWeights]);
   inputs.values = state[kValues];
   inputs.context_only = successive;
-  Attended<T> attended = attention_->Attend(forward, inputs);
+  AttentionResult<T> attended = attention_->Attend(forward, inputs);
   attended.context =
       attended.context.Reshape(query.shape().With(-1, context_width_));
   return attended;
@@ -217,7 +217,8 @@ Var<T> RecurrentDecoder<T>::Readout(Forward<T>& forward, Var<T> top,
         const Var<T> parts[] = {top, context};
         return Tanh((*attentional_)(forward, Concat<T>(parts, /*axis=*/-1)));
       }
-      const Columns<T> columns(forward[attentional_->weight()], 0, top.cols());
+      const WeightColumns<T> columns(forward[attentional_->weight()], 0,
+                                     top.cols());
       return Tanh(PlusOfSource(Linear(top, columns, /*addend=*/Var<T>()),
                                state[kContextReadout]));
     }
@@ -242,7 +243,7 @@ Var<T> RecurrentDecoder<T>::AdvanceOne(Forward<T>& forward, const Word& word,
   const NameScope<T> scope(forward.tape(), "decoder");
   const RecurrentState<T> before = StateOf(*state);
   Var<T> projected = word.projected;
-  Attended<T> attended;
+  AttentionResult<T> attended;
   if (attention_ != nullptr && queries_before()) {
     attended = Attend(forward, rnn_->Output(before), *state);
     projected = rnn_->ProjectInput(forward, attended.context, 0, projected);
@@ -261,20 +262,20 @@ Var<T> RecurrentDecoder<T>::AdvanceOne(Forward<T>& forward, const Word& word,
   if (attention_ != nullptr && attention_->uses_history()) {
     const Var<T> now =
         attended.weights.Reshape({state->rows(), attended.weights.cols()});
-    state->SetRow(kCumulativeWeights, (*state)[kCumulativeWeights] + now);
-    state->SetRow(kPreviousWeights, now);
+    state->SetRowValue(kCumulativeWeights, (*state)[kCumulativeWeights] + now);
+    state->SetRowValue(kPreviousWeights, now);
   }
   const Var<T> readout =
       Readout(forward, top, attended.context, word.embedding, *state);
-  if (config_.input_feeding()) state->SetRow(kFeed, readout);
+  if (config_.input_feeding()) state->SetRowValue(kFeed, readout);
   return readout;
 }
 
 template <typename T>
-Var<T> RecurrentDecoder<T>::AdvanceAtOnce(Forward<T>& forward,
-                                          absl::Span<const int32_t> ids,
-                                          absl::Span<const int32_t> lengths,
-                                          DecoderState<T>* state) const {
+Var<T> RecurrentDecoder<T>::AdvanceInOnePass(Forward<T>& forward,
+                                             absl::Span<const int32_t> ids,
+                                             absl::Span<const int32_t> lengths,
+                                             DecoderState<T>* state) const {
   const int64_t rows = state->rows();
   const int64_t time = static_cast<int64_t>(ids.size()) / rows;
   const Word words = ReadWords(forward, ids, {rows, time}, state);
@@ -293,14 +294,14 @@ Var<T> RecurrentDecoder<T>::AdvanceAtOnce(Forward<T>& forward,
 // Dropping rows copies the keys and values of the remaining rows. Therefore,
 // nothing is dropped until an eighth of the rows have ended.
 template <typename T>
-void RecurrentDecoder<T>::DropEnded(absl::Span<const int32_t> lengths,
-                                    int64_t time,
-                                    DecoderState<T>* state) const {
+void RecurrentDecoder<T>::DropEndedRows(absl::Span<const int32_t> lengths,
+                                        int64_t time,
+                                        DecoderState<T>* state) const {
   if (lengths.empty()) return;
   const int64_t rows = state->rows();
   int64_t live = rows;
   while (live > 0 && lengths[live - 1] <= time) --live;
-  if (live <= rows - (rows + 7) / 8) state->KeepFirst(live);
+  if (live <= rows - (rows + 7) / 8) state->KeepFirstSources(live);
 }
 
 template <typename T>
@@ -332,7 +333,7 @@ Var<T> RecurrentDecoder<T>::AdvanceInSteps(Forward<T>& forward,
     const NameScope<T> scope(tape, "step", state->position());
     // If predictions are read, no row is dropped, because predictions are made
     // for all rows.
-    if (predicted == 0) DropEnded(lengths, t, state);
+    if (predicted == 0) DropEndedRows(lengths, t, state);
     Word word;
     if (predicted > 0) {
       const absl::Span<int32_t> read(tape.arena().template New<int32_t>(rows),
@@ -372,13 +373,13 @@ Var<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
                 std::is_sorted(lengths.rbegin(), lengths.rend())))
       << lengths.size() << " lengths for " << rows << " rows, in falling order";
   return feeds_back() ? AdvanceInSteps(forward, ids, lengths, state)
-                      : AdvanceAtOnce(forward, ids, lengths, state);
+                      : AdvanceInOnePass(forward, ids, lengths, state);
 }
 
 template <typename T>
 int64_t RecurrentDecoder<T>::longest_position() const {
   if (attention_ == nullptr) return kUnlimited;
-  return PositionsWithin(attention_->LongestDistance());
+  return PositionsWithin(attention_->MaxDistance());
 }
 
 REGARD_INSTANTIATE_CLASS(RecurrentDecoder);

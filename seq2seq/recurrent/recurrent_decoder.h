@@ -131,23 +131,23 @@ class RecurrentDecoder : public Decoder<T> {
   Word ReadWords(Forward<T>& forward, absl::Span<const int32_t> ids,
                  const Shape& leading, DecoderState<T>* state) const;
   // Implements Advance() in one pass, or in one step per id.
-  Var<T> AdvanceAtOnce(Forward<T>& forward, absl::Span<const int32_t> ids,
-                       absl::Span<const int32_t> lengths,
-                       DecoderState<T>* state) const;
+  Var<T> AdvanceInOnePass(Forward<T>& forward, absl::Span<const int32_t> ids,
+                          absl::Span<const int32_t> lengths,
+                          DecoderState<T>* state) const;
   Var<T> AdvanceInSteps(Forward<T>& forward, absl::Span<const int32_t> ids,
                         absl::Span<const int32_t> lengths,
                         DecoderState<T>* state) const;
   // Drops the rows that have ended. Row i has lengths[i] ids, of which the
   // first `time` have been read.
-  void DropEnded(absl::Span<const int32_t> lengths, int64_t time,
-                 DecoderState<T>* state) const;
+  void DropEndedRows(absl::Span<const int32_t> lengths, int64_t time,
+                     DecoderState<T>* state) const;
   // Advances by one word. Returns the readout, [rows, readout width].
   Var<T> AdvanceOne(Forward<T>& forward, const Word& word,
                     DecoderState<T>* state) const;
   // `query` is [rows, hidden], or [rows, time, hidden] for successive
   // positions.
-  Attended<T> Attend(Forward<T>& forward, Var<T> query,
-                     const DecoderState<T>& state) const;
+  AttentionResult<T> Attend(Forward<T>& forward, Var<T> query,
+                            const DecoderState<T>& state) const;
   // `context` is the result of the attention. Empty without attention.
   Var<T> Readout(Forward<T>& forward, Var<T> top, Var<T> context,
                  Var<T> embedding, const DecoderState<T>& state) const;

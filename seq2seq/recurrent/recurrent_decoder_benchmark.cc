@@ -38,7 +38,7 @@ void Step(benchmark::State& state, const char* config, bool ragged) {
   std::vector<int32_t> ids(kBatch * kTime);
   for (size_t i = 0; i < ids.size(); ++i) {
     ids[i] =
-        Vocabulary::kReserved + static_cast<int32_t>(random.BelowAt(
+        Vocabulary::kReserved + static_cast<int32_t>(random.UniformIntAt(
                                     i, kSourceWords - Vocabulary::kReserved));
   }
   std::vector<int32_t> lengths;

@@ -39,7 +39,7 @@ class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
                         const Memory<T>& memory) const override {
     DecoderState<T> state(forward.tape(), memory.sources, memory.lengths,
                           kNumSlots);
-    state.SetSource(kMemory, memory.values);
+    state.SetSourceValue(kMemory, memory.values);
     return state;
   }
 

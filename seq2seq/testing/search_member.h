@@ -24,13 +24,13 @@ class TestMember {
     forward_.emplace(tape_, none_, nullptr);
   }
 
-  EnsembleMember Of(
+  EnsembleMember MakeMember(
       const std::function<Memory<float>(Forward<float>&)>& encode) {
     return {&decoder_, &*forward_, encode};
   }
   // Returns a member with `sources` sources and no memory.
-  EnsembleMember Of(int64_t sources) {
-    return Of([sources](Forward<float>&) {
+  EnsembleMember MakeMember(int64_t sources) {
+    return MakeMember([sources](Forward<float>&) {
       return Memory<float>{.sources = sources};
     });
   }

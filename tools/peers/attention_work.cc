@@ -70,7 +70,7 @@ class AttentionWork : public TimedWork {
     });
   }
 
-  std::vector<double> Check() override {
+  std::vector<double> NumbersToCompare() override {
     Step();
     double sum = 0;
     double squares = 0;

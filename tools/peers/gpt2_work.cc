@@ -86,7 +86,7 @@ class Gpt2Work : public TimedWork {
     }
   }
 
-  std::vector<double> Check() override {
+  std::vector<double> NumbersToCompare() override {
     Step();
     return {ids_.begin(), ids_.end()};
   }

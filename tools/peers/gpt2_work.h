@@ -12,7 +12,7 @@ namespace regard {
 
 // Makes the workload. A step reads `batch` prompts of `source_time` ids from
 // TextData(), and continues each with the `target_time` most probable ids, with
-// cached keys and values. Check() returns these ids.
+// cached keys and values. NumbersToCompare() returns these ids.
 std::unique_ptr<TimedWork> MakeGpt2Work(const WorkOptions& options);
 
 }  // namespace regard

@@ -76,9 +76,8 @@ class GreedyGeneration : public SearchedModel {
 
   ParameterStore<float>& parameters() override { return model_.parameters(); }
 
-  std::vector<std::vector<Hypothesis>> Find(Forward<float>& forward,
-                                            size_t begin,
-                                            size_t end) const override {
+  std::vector<std::vector<Hypothesis>> FindHypotheses(
+      Forward<float>& forward, size_t begin, size_t end) const override {
     const size_t count = end - begin;
     const EnsembleMember member = {&model_.decoder(), &forward};
     return Search(

@@ -87,7 +87,7 @@ class OverheadWork : public TimedWork {
     gradient_norm_ = std::sqrt(squares);
   }
 
-  std::vector<double> Check() override {
+  std::vector<double> NumbersToCompare() override {
     Step();
     return {value_, gradient_norm_};
   }
@@ -114,8 +114,8 @@ BertConfig BertOf(const WorkOptions& options) {
 }
 
 // Computes sentence embeddings by a BERT, like //tools:embed, for a batch of
-// sentences of one length, given as ids. Check() returns the embedding of the
-// last sentence.
+// sentences of one length, given as ids. NumbersToCompare() returns the
+// embedding of the last sentence.
 class EmbeddingWork : public TimedWork {
  public:
   explicit EmbeddingWork(const WorkOptions& options)
@@ -149,7 +149,7 @@ class EmbeddingWork : public TimedWork {
     embedder_->EmbedIds(sentences_, absl::MakeSpan(vectors_));
   }
 
-  std::vector<double> Check() override {
+  std::vector<double> NumbersToCompare() override {
     Step();
     return {vectors_.end() - bert_.width(), vectors_.end()};
   }

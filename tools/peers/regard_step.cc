@@ -85,7 +85,7 @@ int Serve(TimedWork& work) {
       }
       std::cout << "ok";
     } else if (command == "check") {
-      std::cout << absl::StrJoin(work.Check(), " ",
+      std::cout << absl::StrJoin(work.NumbersToCompare(), " ",
                                  [](std::string* out, double number) {
                                    absl::StrAppendFormat(out, "%.9g", number);
                                  });

@@ -35,11 +35,11 @@ SearchWork::~SearchWork() = default;
 void SearchWork::Step() {
   pool_.Run(static_cast<int64_t>(parts_.size()), [this](int64_t i) {
     Part& part = *parts_[static_cast<size_t>(i)];
-    part.found = model_->Find(part.forward, part.begin, part.end);
+    part.found = model_->FindHypotheses(part.forward, part.begin, part.end);
   });
 }
 
-std::vector<double> SearchWork::Check() {
+std::vector<double> SearchWork::NumbersToCompare() {
   Step();
   double sum = 0;
   size_t count = 0;

@@ -23,9 +23,8 @@ class SearchedModel {
   virtual ParameterStore<float>& parameters() = 0;
 
   // Returns the hypotheses for the inputs [begin, end), best first.
-  virtual std::vector<std::vector<Hypothesis>> Find(Forward<float>& forward,
-                                                    size_t begin,
-                                                    size_t end) const = 0;
+  virtual std::vector<std::vector<Hypothesis>> FindHypotheses(
+      Forward<float>& forward, size_t begin, size_t end) const = 0;
 };
 
 class SearchWork : public TimedWork {
@@ -35,7 +34,7 @@ class SearchWork : public TimedWork {
   ~SearchWork() override;
 
   ParameterStore<float>& parameters() override { return model_->parameters(); }
-  std::vector<double> Check() override;
+  std::vector<double> NumbersToCompare() override;
   void Step() override;
 
  private:

@@ -19,7 +19,7 @@ class TimedWork {
   // initial weights. They are the losses of steps 1 and 5, a loss and the norm
   // of its gradient, or the mean log probability of the result. May change the
   // weights.
-  virtual std::vector<double> Check() = 0;
+  virtual std::vector<double> NumbersToCompare() = 0;
 
   virtual void Step() = 0;
 };

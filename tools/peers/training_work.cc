@@ -85,7 +85,7 @@ void TrainingWork::Step() {
       pool_);
 }
 
-std::vector<double> TrainingWork::Check() {
+std::vector<double> TrainingWork::NumbersToCompare() {
   const auto loss = [this] {
     return std::accumulate(shard_losses_.begin(), shard_losses_.end(), 0.0);
   };

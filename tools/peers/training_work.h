@@ -24,7 +24,7 @@ class TrainingWork : public TimedWork {
   ~TrainingWork() override;
 
   ParameterStore<float>& parameters() override { return model_->parameters(); }
-  std::vector<double> Check() override;
+  std::vector<double> NumbersToCompare() override;
   void Step() override;
 
  private:

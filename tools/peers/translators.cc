@@ -104,9 +104,8 @@ class TranslationSearch : public SearchedModel {
 
   ParameterStore<float>& parameters() override { return parameters_; }
 
-  std::vector<std::vector<Hypothesis>> Find(Forward<float>& forward,
-                                            size_t begin,
-                                            size_t end) const override {
+  std::vector<std::vector<Hypothesis>> FindHypotheses(
+      Forward<float>& forward, size_t begin, size_t end) const override {
     return TranslateIds(
         {{&model_, &forward}},
         absl::MakeConstSpan(sources_).subspan(begin, end - begin), search_,

@@ -69,7 +69,7 @@ class ClassificationWork : public TimedWork {
     predicted_ = model_->Predict(forward_, model_->data().train);
   }
 
-  std::vector<double> Check() override {
+  std::vector<double> NumbersToCompare() override {
     Step();
     return {predicted_.end() - model_->classes(), predicted_.end()};
   }

@@ -14,8 +14,8 @@ namespace regard {
 std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options);
 
 // Makes a workload. A step computes the log probabilities of the classes for
-// the images of ImageData(). Check() returns the log probabilities of the last
-// image.
+// the images of ImageData(). NumbersToCompare() returns the log probabilities
+// of the last image.
 std::unique_ptr<TimedWork> MakeClassificationWork(const WorkOptions& options);
 
 }  // namespace regard

@@ -276,7 +276,7 @@ int Main(int argc, char** argv) {
                                    " trained and resumed with the same bits, ",
                                    refused, " refused, ", failed, " failed")
                           .c_str());
-  const int output = FinishOutput();
+  const int output = FlushStandardOutput();
   // Fails if all experiments were trained or all were rejected, because such
   // options would test nothing.
   const bool both = trained > 0 && refused > 0;

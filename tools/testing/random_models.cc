@@ -352,7 +352,7 @@ int Main(int argc, char** argv) {
                            " were opened, ", diverged, " diverged, ", killed,
                            " were killed in time")
                   .c_str());
-  const int output = FinishOutput();
+  const int output = FlushStandardOutput();
   return failed > 0 || opened + diverged < models ? 1 : output;
 }
 

@@ -11,15 +11,16 @@
 namespace regard::testing {
 
 // A model without a character map.
-class Handmade {
+class HandmadeSentencepiece {
  public:
-  explicit Handmade(sentencepiece::TrainerSpec::ModelType type) {
+  explicit HandmadeSentencepiece(sentencepiece::TrainerSpec::ModelType type) {
     proto_.mutable_trainer_spec()->set_model_type(type);
   }
 
-  Handmade& Add(const std::string& piece, float score,
-                sentencepiece::ModelProto::SentencePiece::Type type =
-                    sentencepiece::ModelProto::SentencePiece::NORMAL) {
+  HandmadeSentencepiece& Add(
+      const std::string& piece, float score,
+      sentencepiece::ModelProto::SentencePiece::Type type =
+          sentencepiece::ModelProto::SentencePiece::NORMAL) {
     auto* added = proto_.add_pieces();
     added->set_piece(piece);
     added->set_score(score);

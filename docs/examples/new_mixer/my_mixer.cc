@@ -53,8 +53,8 @@ class MyMixer : public StateMixer<T> {
                         LayerState<T>* /*state*/) const override {
     MixerTerms<T> terms;
     terms.keys =
-        Sigmoid(ByHeads(key_(forward, x))) * (1 - smallest_) + smallest_;
-    terms.values = ByHeads(value_(forward, x));
+        Sigmoid(ReshapeToHeads(key_(forward, x))) * (1 - smallest_) + smallest_;
+    terms.values = ReshapeToHeads(value_(forward, x));
     return terms;
   }
 
@@ -90,7 +90,7 @@ class MyMixer : public StateMixer<T> {
 
  private:
   // [rows, time, heads * width] -> [rows, heads, time, width].
-  Var<T> ByHeads(Var<T> x) const {
+  Var<T> ReshapeToHeads(Var<T> x) const {
     return Permute(x.Reshape({x.dim(0), x.dim(1), heads_, x.dim(2) / heads_}),
                    {0, 2, 1, 3});
   }
@@ -100,13 +100,13 @@ class MyMixer : public StateMixer<T> {
   // position.
   Var<T> Mean(Var<T> sums, Var<T> totals, LayerState<T>* state) const {
     if (state != nullptr) {
-      if (state->Row(sum_).has_value()) {
-        sums = sums + state->Row(sum_);
-        totals = totals + state->Row(total_);
+      if (state->RowValue(sum_).has_value()) {
+        sums = sums + state->RowValue(sum_);
+        totals = totals + state->RowValue(total_);
       }
       const int64_t last = sums.dim(2) - 1;
-      state->SetRow(sum_, Slice(sums, 2, last, 1));
-      state->SetRow(total_, Slice(totals, 2, last, 1));
+      state->SetRowValue(sum_, Slice(sums, 2, last, 1));
+      state->SetRowValue(total_, Slice(totals, 2, last, 1));
     }
     return sums / totals;
   }

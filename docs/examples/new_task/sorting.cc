@@ -80,7 +80,7 @@ class SortingTask : public Task, public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double>,
             absl::Span<Var<float>> sums) const override {
-    const Attended<float> found = Attend(forward, data_.train, examples);
+    const AttentionResult<float> found = Attend(forward, data_.train, examples);
     Var<float> sorted = forward.tape().Constant(found.context.shape());
     float* to = sorted.data();
     for (const int64_t e : examples) {
@@ -95,7 +95,7 @@ class SortingTask : public Task, public Model<float> {
     double right = 0;
     for (int64_t e = 0; e < std::ssize(data_.test); ++e) {
       const LabelledMatrix map = Map(forward, e);
-      for (const Cell& gold : map.gold) {
+      for (const MatrixCell& gold : map.gold) {
         const auto row = map.heads[0].begin() + gold.row * Length();
         right += std::max_element(row, row + Length()) == row + gold.column;
       }
@@ -129,8 +129,8 @@ class SortingTask : public Task, public Model<float> {
 
   // Returns the context [batch, 1, ranks, 1] and the weights [batch, 1, ranks,
   // numbers].
-  Attended<float> Attend(Forward<float>& forward, const Lists& lists,
-                         absl::Span<const int64_t> examples) const {
+  AttentionResult<float> Attend(Forward<float>& forward, const Lists& lists,
+                                absl::Span<const int64_t> examples) const {
     const int64_t batch = std::ssize(examples);
     Var<float> numbers = forward.tape().Constant({batch, 1, Length(), 1});
     Var<float> ranks = forward.tape().Constant({batch, 1, Length(), 1});

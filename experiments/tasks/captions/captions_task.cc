@@ -87,7 +87,7 @@ class CaptionsTask : public Task {
   }
 
   static absl::Status RestoreData(const TaskContext& context,
-                                  const AnyDataSource&, const KeptFiles& kept,
+                                  const AnyDataSource&, const StoredFiles& kept,
                                   Data* data) {
     const CaptionsConfig& config = context.config.data().captions();
     CaptionSplits& splits = data->splits;
@@ -185,13 +185,13 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
   map.title = absl::StrJoin(spelled.Decode(all), " ");
   map.columns = {"top left", "top right", "bottom left", "bottom right"};
   std::vector<double>& shares = map.heads.emplace_back();
-  std::vector<Picture> pictures;
+  std::vector<WeightedImage> pictures;
   for (size_t i = prompt.size(); i < all.size(); ++i) {
     const auto word_alignment =
         absl::MakeConstSpan(looks).subspan(i * tokens, tokens);
-    Picture picture =
-        PictureOf(ImageOf(set.images, image, encoder),
-                  {word_alignment.begin() + first_patch, word_alignment.end()});
+    WeightedImage picture = WeightedImageOf(
+        TracedImageOf(set.images, image, encoder),
+        {word_alignment.begin() + first_patch, word_alignment.end()});
     picture.title = spelled.Name(all[i]);
     const int32_t quadrant = right && i < quadrants.size() ? quadrants[i] : -1;
     if (quadrant >= 0) {
@@ -202,7 +202,7 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
     }
     pictures.push_back(std::move(picture));
     map.rows.push_back(spelled.Name(all[i]));
-    for (const double share : model_.OnQuadrants(word_alignment)) {
+    for (const double share : model_.SumByQuadrant(word_alignment)) {
       shares.push_back(share);
     }
   }

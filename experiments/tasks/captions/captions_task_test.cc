@@ -64,7 +64,8 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
   const Section& section = shown.sections[0];
   EXPECT_TRUE(absl::StartsWith(section.title, "a picture of")) << section.title;
   EXPECT_TRUE(std::holds_alternative<AttentionCaution>(section.blocks.at(0)));
-  const auto& pictures = std::get<std::vector<Picture>>(section.blocks.at(2));
+  const auto& pictures =
+      std::get<std::vector<WeightedImage>>(section.blocks.at(2));
   ASSERT_FALSE(pictures.empty());
   EXPECT_EQ(pictures[0].rows, 4);
   EXPECT_THAT(pictures[0].weights, SizeIs(16));

@@ -56,7 +56,7 @@ std::vector<LikelyClass> PredictionsOf(absl::Span<const float> rows,
   for (size_t begin = 0; begin < rows.size(); begin += classes) {
     const absl::Span<const float> row = rows.subspan(begin, classes);
     predictions.push_back(
-        {model.names().Best(row),
+        {model.names().BestLabel(row),
          std::exp(static_cast<double>(*std::ranges::max_element(row)))});
   }
   return predictions;
@@ -81,7 +81,7 @@ class ImageClassificationTask : public Task {
   }
 
   static absl::Status RestoreData(const TaskContext& context,
-                                  const AnyDataSource&, const KeptFiles& kept,
+                                  const AnyDataSource&, const StoredFiles& kept,
                                   Data* data) {
     // A model of image files only needs the stored format and classes. For all
     // other kinds of data, the model needs the data themselves.
@@ -93,8 +93,8 @@ class ImageClassificationTask : public Task {
     data->splits.train.shape = ShapeOf(format);
     data->splits.train.format = format;
     REGARD_ASSIGN_OR_RETURN(const std::string classes, kept.read(kClassesFile));
-    return UseClasses(absl::StrSplit(absl::StripSuffix(classes, "\n"), '\n'),
-                      &data->splits);
+    return ReplaceClasses(
+        absl::StrSplit(absl::StripSuffix(classes, "\n"), '\n'), &data->splits);
   }
 
   ImageClassificationTask(const Options& options, Data data,
@@ -147,7 +147,7 @@ class ImageClassificationTask : public Task {
   // predictions.
   std::vector<LikelyClass> ShowImages(
       Forward<float>& forward, const ImageSet& set,
-      absl::Span<const int64_t> images, std::vector<Picture>* pictures,
+      absl::Span<const int64_t> images, std::vector<WeightedImage>* pictures,
       std::vector<LabelledMatrix>* heat_maps = nullptr) const;
 
   ImageClassifier model_;
@@ -187,7 +187,7 @@ LabelledMatrix ImageClassificationTask::Confusion(
 
 std::vector<LikelyClass> ImageClassificationTask::ShowImages(
     Forward<float>& forward, const ImageSet& set,
-    absl::Span<const int64_t> images, std::vector<Picture>* pictures,
+    absl::Span<const int64_t> images, std::vector<WeightedImage>* pictures,
     std::vector<LabelledMatrix>* heat_maps) const {
   const VisionTransformer<float>& encoder = model_.encoder();
   const int64_t tokens = encoder.tokens();
@@ -203,15 +203,16 @@ std::vector<LikelyClass> ImageClassificationTask::ShowImages(
     // Processes one image at a time, because attention maps are large.
     forward.BeginStep();
     const std::vector<AttentionMap<float>> layers =
-        MapsOf(forward, {kAllMaps}, [&] {
+        RecordAttentionMaps(forward, {kAllMaps}, [&] {
           const Var<float> of_image =
               model_.PredictBatch(forward, set, images.subspan(i, 1));
           predictions.push_back(PredictionsOf(of_image.span(), model_)[0]);
         });
     const std::vector<double> rollout =
         AttentionRolloutTo<float>(readout, layers, /*example=*/0);
-    pictures->push_back(PictureOf(ImageOf(set, images[i], encoder),
-                                  {rollout.begin() + first, rollout.end()}));
+    pictures->push_back(
+        WeightedImageOf(TracedImageOf(set, images[i], encoder),
+                        {rollout.begin() + first, rollout.end()}));
     pictures->back().title = TitleOf(label, predictions[i]);
     if (heat_maps == nullptr || i >= kHeatMaps) continue;
     const AttentionMap<float>& last = layers.back();
@@ -253,7 +254,7 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
   std::vector<int64_t> images(
       static_cast<size_t>(std::min(kSamples, set->size())));
   std::iota(images.begin(), images.end(), 0);
-  std::vector<Picture> pictures;
+  std::vector<WeightedImage> pictures;
   std::vector<LikelyClass> predictions =
       ShowImages(forward, *set, images, &pictures, &showcase.heat_maps);
   const std::string note = absl::StrCat(
@@ -290,7 +291,7 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
   });
   if (misses.size() > kMaxMisses) misses.resize(kMaxMisses);
   if (!misses.empty()) {
-    std::vector<Picture> missed;
+    std::vector<WeightedImage> missed;
     ShowImages(forward, *set, misses, &missed);
     const std::string of_misses =
         absl::StrCat("Images of the ", split,

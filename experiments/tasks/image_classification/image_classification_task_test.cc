@@ -64,9 +64,10 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
     const Section& rollout = shown.sections[1];
     EXPECT_EQ(rollout.title, "Attention rollout");
     EXPECT_TRUE(std::holds_alternative<AttentionCaution>(rollout.blocks.at(0)));
-    const auto& pictures = std::get<std::vector<Picture>>(rollout.blocks.at(2));
+    const auto& pictures =
+        std::get<std::vector<WeightedImage>>(rollout.blocks.at(2));
     ASSERT_THAT(pictures, SizeIs(12));
-    const Picture& picture = pictures[3];
+    const WeightedImage& picture = pictures[3];
     EXPECT_EQ(picture.rows, 4);
     ASSERT_THAT(picture.weights, SizeIs(16));
     double sum = 0;
@@ -123,9 +124,10 @@ TEST(ImageClassificationTaskTest, ShowsTheSurestMissesAndTheConfusion) {
               ElementsAre("row 1", "row 2", "row 3", "row 4"));
   EXPECT_THAT(shown.heat_maps[3].columns, ElementsAre("1", "2", "3", "4"));
   const auto pictures = [&](size_t section) {
-    return std::get<std::vector<Picture>>(shown.sections[section].blocks[2]);
+    return std::get<std::vector<WeightedImage>>(
+        shown.sections[section].blocks[2]);
   };
-  const std::vector<Picture> images = pictures(1);
+  const std::vector<WeightedImage> images = pictures(1);
   size_t right = 0;
   for (size_t i = 0; i < 12; ++i) {
     const EvaluatedExample& row = shown.samples.rows[i];
@@ -148,10 +150,10 @@ TEST(ImageClassificationTaskTest, ShowsTheSurestMissesAndTheConfusion) {
   // Eight of the 40 images belong to the most frequent class.
   EXPECT_EQ(shown.notes.at("test/accuracy"),
             "always the most frequent class: 0.200");
-  const std::vector<Picture> misses = pictures(2);
+  const std::vector<WeightedImage> misses = pictures(2);
   ASSERT_THAT(misses, SizeIs(24));
   double before = 1;
-  for (const Picture& miss : misses) {
+  for (const WeightedImage& miss : misses) {
     EXPECT_THAT(miss.title, HasSubstr(", predicted as "));
     const double probability =
         std::stod(miss.title.substr(miss.title.rfind(' ')));

@@ -62,7 +62,7 @@ class MaskedWordsTask : public Task {
   }
 
   static absl::Status RestoreData(const TaskContext& context,
-                                  const AnyDataSource&, const KeptFiles& kept,
+                                  const AnyDataSource&, const StoredFiles& kept,
                                   Data* data) {
     std::string& vocabulary = data->splits.vocabulary;
     REGARD_ASSIGN_OR_RETURN(vocabulary, kept.read(kVocabularyFile));
@@ -148,7 +148,7 @@ Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
   for (int64_t i = 0; i < std::min(kSamples, text.size()); ++i) {
     examples.push_back(text.size() * i / std::min(kSamples, text.size()));
   }
-  std::erase_if(examples, [&](int64_t i) { return text.Predicted(i) == 0; });
+  std::erase_if(examples, [&](int64_t i) { return text.NumPredicted(i) == 0; });
   if (examples.empty()) return showcase;
   showcase.samples.rows = model_.Predict(forward, text, examples).examples;
   // Adds the self-attention of each layer.
@@ -161,7 +161,8 @@ Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
                            .types = batch.input.types.subspan(0, kMapTokens)};
   const TraceLabels labels = BertLabels(model_.pieces(), first.ids);
   const auto read = [&] { model_.bert()(forward, first); };
-  for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, read)) {
+  for (const AttentionMap<float>& map :
+       RecordAttentionMaps(forward, {kAllMaps}, read)) {
     LabelledMatrix matrix = WeightsOf(labels, map);
     absl::StrAppend(&matrix.title, ": ", model_.TextOf(first.ids));
     showcase.heat_maps.push_back(std::move(matrix));

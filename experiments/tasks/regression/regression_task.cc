@@ -81,8 +81,8 @@ class RegressionTask : public Task {
   }
 
   static absl::Status RestoreData(const TaskContext&, const AnyDataSource&,
-                                  const KeptFiles& kept, Data* data) {
-    return UseKeptPoints(kept, data);
+                                  const StoredFiles& kept, Data* data) {
+    return UseStoredPoints(kept, data);
   }
 
   RegressionTask(const Options& options, Data data, const TaskContext& context)
@@ -118,7 +118,9 @@ class RegressionTask : public Task {
   }
   // The weights are valid for any points, because a kernel width that was
   // learned from other points can be trained further.
-  bool WeightsNeed(const std::string& /*file*/) const override { return false; }
+  bool WeightsDependOn(const std::string& /*file*/) const override {
+    return false;
+  }
 
   void ValidateData(ConfigProblems& problems) const override {
     for (const ConfigProblems::Problem& misfit : misfits_.problems()) {
@@ -131,10 +133,10 @@ class RegressionTask : public Task {
     }
     const int64_t points = model_.num_examples();
     const int64_t farthest = points - 1;
-    if (farthest > model_.LongestDistance()) {
+    if (farthest > model_.MaxDistance()) {
       problems.Add(
           "model.attention",
-          absl::StrCat("supports distances up to ", model_.LongestDistance(),
+          absl::StrCat("supports distances up to ", model_.MaxDistance(),
                        ", but the first and the last training point are ",
                        farthest, " apart"));
     }
@@ -216,7 +218,7 @@ class RegressionTask : public Task {
   absl::StatusOr<Traced<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
-    REGARD_RETURN_IF_ERROR(RefuseTarget(options));
+    REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
     REGARD_ASSIGN_OR_RETURN(std::vector<double> x, Read(request));
     const CurvePoints& train = model_.points().train;
     std::vector<std::string> columns;

@@ -47,7 +47,7 @@ std::vector<double> Numbers(const JsonObject& object, const std::string& key) {
   std::vector<double> numbers;
   for (const nlohmann::json& number : object.Array(key)) {
     if (!number.is_number() || !std::isfinite(number.get<double>())) {
-      object.Complain(key, "must be finite numbers");
+      object.AddProblem(key, "must be finite numbers");
       return {};
     }
     numbers.push_back(number.get<double>());
@@ -69,18 +69,18 @@ absl::StatusOr<RegressionData> Parse(const std::string& text,
   data.training.y = Numbers(json, "y");
   if (width == 0 || data.training.y.empty() ||
       data.training.x.size() != width * data.training.y.size()) {
-    json.Complain("x", "must have a number for each column and each y");
+    json.AddProblem("x", "must have a number for each column and each y");
   }
   if (json.Has("means")) {
     const std::vector<double> means = Numbers(json, "means");
     const std::vector<double> deviations = Numbers(json, "deviations");
     if (means.size() != width + 1 || deviations.size() != width + 1) {
-      json.Complain("means",
-                    "must have a number for each column and the target");
+      json.AddProblem("means",
+                      "must have a number for each column and the target");
     } else {
       for (size_t i = 0; i <= width; ++i) {
         if (!(deviations[i] > 0)) {
-          json.Complain("deviations", "must be above 0");
+          json.AddProblem("deviations", "must be above 0");
         }
         (i < width ? data.x_scales.emplace_back() : data.y_scale) = {
             means[i], deviations[i]};
@@ -97,7 +97,8 @@ std::string ColumnsText(const RegressionData& data) {
 
 // Checks that the data have not changed, for a run whose folder contains no
 // points.
-absl::Status CheckUnchanged(const KeptFiles& kept, const RegressionData& data) {
+absl::Status CheckUnchanged(const StoredFiles& kept,
+                            const RegressionData& data) {
   const absl::StatusOr<std::string> read = kept.read(kPointsDigestFile);
   if (!read.ok() && !absl::IsNotFound(read.status())) return read.status();
   const absl::StatusOr<Environment> before = ReadRunDigests(kept.folder);
@@ -134,7 +135,7 @@ std::map<std::string, std::string> TrainingPointsFiles(
   return {{kPointsFile, std::move(text)}};
 }
 
-absl::Status UseKeptPoints(const KeptFiles& kept, RegressionData* data) {
+absl::Status UseStoredPoints(const StoredFiles& kept, RegressionData* data) {
   const absl::StatusOr<std::string> text = kept.read(kPointsFile);
   if (absl::IsNotFound(text.status())) {
     if (data->training.size() == 0) return absl::NotFoundError("");

@@ -26,7 +26,7 @@ std::map<std::string, std::string> TrainingPointsFiles(
 // that the run has stored. Returns an error if the columns differ, or if the
 // run has stored only a digest and the points differ from it. Returns NotFound
 // if the data must be read. Error messages can be printed as they are.
-absl::Status UseKeptPoints(const KeptFiles& kept, RegressionData* data);
+absl::Status UseStoredPoints(const StoredFiles& kept, RegressionData* data);
 
 }  // namespace regard
 

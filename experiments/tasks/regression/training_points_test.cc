@@ -37,8 +37,8 @@ RegressionData Data() {
 }
 
 // Returns the reader of a run folder with the given files.
-KeptFiles Kept(const std::map<std::string, std::string>& files,
-               const std::string& folder = "run") {
+StoredFiles Kept(const std::map<std::string, std::string>& files,
+                 const std::string& folder = "run") {
   return {folder, [files](const std::string& name) {
             const auto found = files.find(name);
             return found == files.end()
@@ -57,7 +57,7 @@ TEST(TrainingPointsTest, AreReadAsTheyWereWritten) {
     const auto files = TrainingPointsFiles(data);
     EXPECT_THAT(files, SizeIs(1));
     RegressionData read;
-    ASSERT_THAT(UseKeptPoints(Kept(files), &read), IsOk());
+    ASSERT_THAT(UseStoredPoints(Kept(files), &read), IsOk());
     EXPECT_EQ(read.training.x, data.training.x);
     EXPECT_EQ(read.training.y, data.training.y);
     EXPECT_EQ(read.training.width, 2);
@@ -73,12 +73,12 @@ TEST(TrainingPointsTest, TakeThePlaceOfOthers) {
   RegressionData other = Data();
   other.training.y = {0, 0};
   other.y_scale = {5, 6};
-  ASSERT_THAT(UseKeptPoints(Kept(files), &other), IsOk());
+  ASSERT_THAT(UseStoredPoints(Kept(files), &other), IsOk());
   EXPECT_THAT(other.training.y, ElementsAre(1.0 / 3, 2));
   EXPECT_EQ(other.y_scale, ColumnScale());
   EXPECT_THAT(other.dev.y, ElementsAre(7));
   other.x_names = {"b", "a"};
-  EXPECT_EQ(UseKeptPoints(Kept(files), &other).message(),
+  EXPECT_EQ(UseStoredPoints(Kept(files), &other).message(),
             "error: data: the model predicts c from a \"quoted\" name, b, but "
             "the data has c from b, a; choose columns with data.table.target "
             "and data.table.columns");
@@ -86,7 +86,7 @@ TEST(TrainingPointsTest, TakeThePlaceOfOthers) {
 
 TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
   RegressionData none;
-  EXPECT_TRUE(absl::IsNotFound(UseKeptPoints(Kept({}), &none)));
+  EXPECT_TRUE(absl::IsNotFound(UseStoredPoints(Kept({}), &none)));
   const std::string folder = ::testing::TempDir();
   RegressionData data = Data();
   // Earlier versions stored the digest of the data file, but no points.
@@ -99,9 +99,9 @@ TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
   };
   write();
   data.digests["data.path"] = std::string(64, 'a');
-  EXPECT_THAT(UseKeptPoints(Kept({}, folder), &data), IsOk());
+  EXPECT_THAT(UseStoredPoints(Kept({}, folder), &data), IsOk());
   data.digests["data.path"] = std::string(64, 'b');
-  EXPECT_THAT(UseKeptPoints(Kept({}, folder), &data),
+  EXPECT_THAT(UseStoredPoints(Kept({}, folder), &data),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("error: data.path has changed since the "
                                  "training: SHA-256 aaa")));
@@ -115,21 +115,21 @@ TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
   data.training.y.resize(size_t{1} << 22, 0.1234567890123);
   const auto files = TrainingPointsFiles(data);
   ASSERT_EQ(files.begin()->first, kPointsDigestFile);
-  EXPECT_THAT(UseKeptPoints(Kept(files, folder), &data), IsOk());
-  EXPECT_THAT(UseKeptPoints(Kept(files, folder), &others), changed);
+  EXPECT_THAT(UseStoredPoints(Kept(files, folder), &data), IsOk());
+  EXPECT_THAT(UseStoredPoints(Kept(files, folder), &others), changed);
   data.training = Data().training;
   environment.files[kPointsFile] =
       Sha256Hex(TrainingPointsFiles(data).at(kPointsFile));
   write();
-  EXPECT_THAT(UseKeptPoints(Kept({}, folder), &data), IsOk());
-  EXPECT_THAT(UseKeptPoints(Kept({}, folder), &others), changed);
+  EXPECT_THAT(UseStoredPoints(Kept({}, folder), &data), IsOk());
+  EXPECT_THAT(UseStoredPoints(Kept({}, folder), &others), changed);
 }
 
 TEST(TrainingPointsTest, SayWhatIsWrongWithTheFile) {
   const auto error = [](const std::string& text) {
     RegressionData data;
     return std::string(
-        UseKeptPoints(Kept({{kPointsFile, text}}), &data).message());
+        UseStoredPoints(Kept({{kPointsFile, text}}), &data).message());
   };
   EXPECT_THAT(error("[]"), HasSubstr("run/training_points.json"));
   EXPECT_THAT(error(R"({"columns":["a"],"target":"b","x":[1,2],"y":[1]})"),

@@ -77,7 +77,7 @@ class LanguageModelTask : public Task {
   }
 
   static absl::Status RestoreData(const TaskContext& context,
-                                  const AnyDataSource&, const KeptFiles& kept,
+                                  const AnyDataSource&, const StoredFiles& kept,
                                   Data* data);
 
   LanguageModelTask(const Options& options, Data data,
@@ -147,7 +147,8 @@ class LanguageModelTask : public Task {
 
 absl::Status LanguageModelTask::RestoreData(const TaskContext& context,
                                             const AnyDataSource&,
-                                            const KeptFiles& kept, Data* data) {
+                                            const StoredFiles& kept,
+                                            Data* data) {
   TextSplits& splits = data->splits;
   const LanguageModelConfig& config = context.config.model().language_model();
   const char* const file = VocabularyFile(config);
@@ -200,7 +201,8 @@ void LanguageModelTask::AddHeatMaps(Forward<float>& forward,
       model_.TraceIds({ids.begin(), ids.end()}, ids.back());
   forward.BeginStep();
   const auto read = [&] { traced.pass(forward); };
-  for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, read)) {
+  for (const AttentionMap<float>& map :
+       RecordAttentionMaps(forward, {kAllMaps}, read)) {
     LabelledMatrix matrix = WeightsOf(traced.labels, map);
     absl::StrAppend(&matrix.title, ": ", traced.labels.input);
     showcase->heat_maps.push_back(std::move(matrix));

@@ -209,7 +209,7 @@ class TextClassificationTask : public Task {
   }
 
   static absl::Status RestoreData(const TaskContext& context,
-                                  const AnyDataSource&, const KeptFiles& kept,
+                                  const AnyDataSource&, const StoredFiles& kept,
                                   Data* data) {
     const Options& options = context.config.model().text_classifier();
     LabelledSplits& splits = data->splits;
@@ -239,8 +239,8 @@ class TextClassificationTask : public Task {
       return absl::OkStatus();
     }
     REGARD_RETURN_IF_ERROR(labels.status());
-    return UseLabels(absl::StrSplit(absl::StripSuffix(*labels, "\n"), '\n'),
-                     &splits);
+    return ReplaceLabels(absl::StrSplit(absl::StripSuffix(*labels, "\n"), '\n'),
+                         &splits);
   }
 
   TextClassificationTask(const Options& options, Data data,

@@ -63,7 +63,7 @@ class TextEmbeddingTask : public Task {
   }
 
   static absl::Status RestoreData(const TaskContext& context,
-                                  const AnyDataSource&, const KeptFiles& kept,
+                                  const AnyDataSource&, const StoredFiles& kept,
                                   Data* data) {
     std::string& vocabulary = data->splits.vocabulary;
     REGARD_ASSIGN_OR_RETURN(vocabulary, kept.read(kVocabularyFile));

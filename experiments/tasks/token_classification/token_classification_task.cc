@@ -89,7 +89,8 @@ Showcase TokenClassificationTask::Show(Forward<float>& forward,
   if (!traced.ok()) return showcase;  // the sequence is too long to draw
   forward.BeginStep();
   const auto read = [&] { traced->pass(forward); };
-  for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, read)) {
+  for (const AttentionMap<float>& map :
+       RecordAttentionMaps(forward, {kAllMaps}, read)) {
     showcase.heat_maps.push_back(WeightsOf(traced->labels, map));
   }
   return showcase;

@@ -89,7 +89,7 @@ class TranslationTask : public Task {
                             ConfigProblems& problems);
   static absl::Status RestoreData(const TaskContext& context,
                                   const AnyDataSource& source,
-                                  const KeptFiles& kept, Data* data);
+                                  const StoredFiles& kept, Data* data);
   TranslationTask(Data data, const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
         search_(context.config.search()),
@@ -287,7 +287,7 @@ void TranslationTask::ValidateParts(const TaskContext& context,
 
 absl::Status TranslationTask::RestoreData(const TaskContext& context,
                                           const AnyDataSource& source,
-                                          const KeptFiles& kept, Data* data) {
+                                          const StoredFiles& kept, Data* data) {
   for (const auto& [name, vocabulary] :
        {std::pair(kSourceFile, &data->source_vocabulary),
         std::pair(kTargetFile, &data->target_vocabulary)}) {
@@ -353,7 +353,7 @@ void TranslationTask::Explain(
     std::vector<std::string> words,
     std::vector<Inspection<float>>* inspections) const {
   words.resize(std::min(words.size(), kMaxExplainedWords));
-  model_.translator().CutTarget(&words);
+  model_.translator().TruncateTarget(&words);
   if (words.empty()) return;
   const bool right = words == pair.target;
   inspections->push_back(Inspect(

@@ -49,7 +49,7 @@ int PrepareProduct(const ProductShape* wanted, const float* b, int packed) {
   } else {
     panels =
         NewWords<float>(regard::PackedSize<float>(shape.inner, shape.columns));
-    regard::Packed(right, panels);
+    regard::WithPackedPanels(right, panels);
   }
   return 1;
 }

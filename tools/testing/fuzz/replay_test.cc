@@ -26,7 +26,7 @@ constexpr char kSeeds[] = "tools/testing/fuzz/seeds";
 // Random numbers: the high bits of Knuth's MMIX generator.
 class Numbers {
  public:
-  uint32_t Below(size_t limit) {
+  uint32_t UniformInt(size_t limit) {
     state_ = state_ * 6364136223846793005 + 1442695040888963407;
     return static_cast<uint32_t>(state_ >> 33) % static_cast<uint32_t>(limit);
   }
@@ -54,20 +54,22 @@ std::vector<std::string> SeedsOf(absl::string_view reader) {
 // Flips a bit, cuts the bytes, repeats a part, or changes a byte.
 void Damage(Numbers* numbers, std::string* bytes) {
   if (bytes->empty()) return;
-  const size_t at = numbers->Below(bytes->size());
-  switch (numbers->Below(4)) {
+  const size_t at = numbers->UniformInt(bytes->size());
+  switch (numbers->UniformInt(4)) {
     case 0:
-      (*bytes)[at] = static_cast<char>((*bytes)[at] ^ (1 << numbers->Below(8)));
+      (*bytes)[at] =
+          static_cast<char>((*bytes)[at] ^ (1 << numbers->UniformInt(8)));
       return;
     case 1:
-      bytes->erase(at, numbers->Below(4) == 0 ? std::string::npos
-                                              : 1 + numbers->Below(8));
+      bytes->erase(at, numbers->UniformInt(4) == 0
+                           ? std::string::npos
+                           : 1 + numbers->UniformInt(8));
       return;
     case 2:
-      bytes->insert(at, bytes->substr(numbers->Below(bytes->size()), 40));
+      bytes->insert(at, bytes->substr(numbers->UniformInt(bytes->size()), 40));
       return;
     default:
-      (*bytes)[at] = static_cast<char>(numbers->Below(256));
+      (*bytes)[at] = static_cast<char>(numbers->UniformInt(256));
   }
 }
 
@@ -82,7 +84,7 @@ TEST_P(ReplayTest, NoDamageToASeedCrashes) {
     GetParam().read(seed);
     for (int trial = 0; trial < 200; ++trial) {
       std::string damaged = seed;
-      for (uint32_t i = numbers.Below(4) + 1; i > 0; --i) {
+      for (uint32_t i = numbers.UniformInt(4) + 1; i > 0; --i) {
         Damage(&numbers, &damaged);
       }
       GetParam().read(damaged);
