@@ -180,6 +180,17 @@ int64_t RandomFields::UniformInt(int64_t bound) {
   return static_cast<int64_t>(random_() % static_cast<uint64_t>(bound));
 }
 
+std::string RandomFields::DrawText(const FieldDescriptor& field) {
+  const char* const values = ValuesOf(field);
+  REGARD_CHECK(values != nullptr)
+      << "kValues has none for " << std::string(field.full_name());
+  const std::vector<std::string> choices =
+      absl::StrSplit(values + (values[0] == '!' ? 1 : 0), '|');
+  return absl::StrReplaceAll(
+      choices[UniformInt(static_cast<int64_t>(choices.size()))],
+      {{"@", folder_}});
+}
+
 void RandomFields::DrawField(Message* message, const FieldDescriptor* field) {
   const Reflection& fields = *message->GetReflection();
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
@@ -192,14 +203,7 @@ void RandomFields::DrawField(Message* message, const FieldDescriptor* field) {
   } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
     fields.SetBool(message, field, UniformInt(2) == 1);
   } else {
-    const char* const values = ValuesOf(*field);
-    REGARD_CHECK(values != nullptr)
-        << "kValues has none for " << std::string(field->full_name());
-    const std::vector<std::string> choices =
-        absl::StrSplit(values + (values[0] == '!' ? 1 : 0), '|');
-    const std::string value = absl::StrReplaceAll(
-        choices[UniformInt(static_cast<int64_t>(choices.size()))],
-        {{"@", folder_}});
+    const std::string value = DrawText(*field);
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       fields.SetString(message, field, value);
     } else {
@@ -223,7 +227,11 @@ void RandomFields::Fill(Message* message) {
     if (!IsDrawn(*field) || field->real_containing_oneof() != nullptr) continue;
     if (field->is_repeated()) {
       for (int64_t left = DrawCount(); left > 0; --left) {
-        Fill(message->GetReflection()->AddMessage(message, field));
+        if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+          Fill(message->GetReflection()->AddMessage(message, field));
+        } else {
+          message->GetReflection()->AddString(message, field, DrawText(*field));
+        }
       }
     } else if (IsAlwaysGiven(*field) || IsPresent()) {
       DrawField(message, field);

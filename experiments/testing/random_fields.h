@@ -28,6 +28,9 @@ class RandomFields {
   // Returns a random number in [0, bound).
   int64_t UniformInt(int64_t bound);
 
+  // Returns a random value of a number or string field.
+  std::string DrawText(const google::protobuf::FieldDescriptor& field);
+
   // Sets a field that is not repeated to a random value.
   void DrawField(google::protobuf::Message* message,
                  const google::protobuf::FieldDescriptor* field);
