@@ -422,7 +422,8 @@ void ValidateTask(Task& task, const Experiment& config,
                               "of a batch, got ",
                               config.num_shards()));
   }
-  ValidateFullPrecision(task.model(), config, problems);
+  // Invalid data might not fit the model.
+  if (problems.ok()) ValidateFullPrecision(task.model(), config, problems);
   const Model<float>& model = task.model();
   if (config.training().group_by_length() && model.num_examples() > 0 &&
       model.Lengths(0) == SequenceLengths()) {
