@@ -22,7 +22,7 @@ records() { # records FILE: prints fields that do not depend on the machine.
 expect 'keys, metrics and digests' "$(records "${folder}/tiny_grid.cells.jsonl")" \
   "$(records "${out}/own/cells.jsonl")"
 report() { # report FILE: prints it without the label of the grid and times.
-  sed -E 's|^[^ ]*: (6 cells, .* missing\.).*|\1|' "$1"
+  sed -E 's|^This report on [^ ]* (covers 6 cells .* missing\.).*|\1|' "$1"
 }
 expect 'reports' "$(report "${folder}/tiny_grid.md")" \
   "$(report "${out}/own/report.md")"

@@ -53,7 +53,7 @@ expect_in page.html 'decoder/layers[1]/self/attention/weights' '>Heads<' '<svg'
 expect_in head.svg '>head 1<'
 "${regard}" replay --run=run --from=53 --to=54 --site='*/self/attention/*' \
   --out=seen.safetensors 2>err
-expect_in err 'and so are the weights of step '
+expect_in err ' of metrics.jsonl and the weights of step '
 python3 - <<'END' || expect 'maps' exact 'see above'
 import array, json, struct
 

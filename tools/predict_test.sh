@@ -146,7 +146,7 @@ fails 'no such beam' 'search.beam' "${evaluate}" --run=words \
 cp labelled trained_on
 echo 'bad cats runs' | tr ' ' '\t' | sed 's/\t/ /2' >>labelled
 "${evaluate}" --run=right >/dev/null 2>err
-expect_in err 'data.path has changed since the training: SHA-256 '
+expect_in err 'data.path has changed since the training: its SHA-256 was '
 "${evaluate}" --run=right --set data.path=labelled >/dev/null 2>err
 "${predict}" --run=right 'the cat sleeps' >/dev/null 2>>err
 mv trained_on labelled
@@ -229,7 +229,7 @@ expect 'a reference with all digits' 1 \
 rows 9 >times.csv
 expect 'the file changed' "${value}" "$("${predict}" --run=times 1700000007)"
 "${evaluate}" --run=times >/dev/null 2>err
-expect_in err 'data.path has changed since the training: SHA-256 '
+expect_in err 'data.path has changed since the training: its SHA-256 was '
 mv times/training_points.json kept.json
 fails 'the points are lost' 'the training points have changed since the' \
   "${predict}" --run=times 1700000007

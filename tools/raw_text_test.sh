@@ -93,7 +93,7 @@ expect 'worst and best sentences' 1 \
   "$(grep -c '<h2>Worst and best by test/chrf</h2>' run/report.html)"
 "${compare}" run run >comparison
 expect 'a run does not differ from itself' 5 \
-  "$(grep -c ' 0 \[0, 0\]  1.0000 *1.0000 *1.0000$' comparison)"
+  "$(grep -c ' 0 \[0, 0\] *1.0000 *1.0000 *1.0000$' comparison)"
 expect 'a comparison as an object' '0 5 0 2' "$("${compare}" --json run run |
   python3 -c '
 import json, sys

@@ -191,7 +191,7 @@ TEST(ResourcePlan, CountsTheUpdatesOfBatchesOfPositions) {
   EXPECT_EQ(plan.batch_examples, 4);
   EXPECT_EQ(plan.measured_examples, 4);
   EXPECT_THAT(ResourcePlanText(plan, config),
-              HasSubstr("at batch_tokens: 24\n"));
+              HasSubstr("estimate for batch_tokens: 24\n"));
   // Batches by batch_size have 8 examples, so there are half as many optimizer
   // steps, with twice the work.
   EXPECT_NEAR(*Plan(SmallTranslation()).update_flops / *plan.update_flops, 2,

@@ -355,7 +355,7 @@ TEST_F(CheckpointTest, ADamagedSnapshotDamagesWhatRefersToIt) {
   std::ofstream(path, std::ios::binary) << "?" << bytes.substr(1);
   EXPECT_EQ(LatestMark(), 1);
   EXPECT_THAT(FindCheckpoints(folder_)->notes,
-              ElementsAre(HasSubstr("says ../snapshot-4.safetensors: {bytes")));
+              ElementsAre(HasSubstr("has ../snapshot-4.safetensors: {bytes")));
   ASSERT_THAT(RemoveTree(path, files_), IsOk());
   EXPECT_THAT(FindCheckpoints(folder_)->notes,
               ElementsAre(HasSubstr("snapshot-4.safetensors: cannot open")));
@@ -387,7 +387,7 @@ TEST_F(CheckpointTest, TheNoteNamesTheFileThatDiffers) {
   const std::string saved = StepPath(6);
   std::ofstream(JoinPath(saved, kStateFile)) << "mark: 3\n";
   EXPECT_THAT(FindCheckpoints(folder_)->notes,
-              ElementsAre(HasSubstr("says state.textproto: {bytes: 8")));
+              ElementsAre(HasSubstr("has state.textproto: {bytes: 8")));
   ASSERT_THAT(RemoveTree(JoinPath(saved, kWeightsFile), files_), IsOk());
   EXPECT_THAT(
       FindCheckpoints(folder_)->notes,

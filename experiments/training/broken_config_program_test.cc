@@ -88,7 +88,8 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
        "a.textproto:2:12: error: baseline.name: must not be empty or "},
       {"baseline { name: \"good\" override { path: \"seed\" value: \"2\" } }",
        "a.textproto:2:12: error: baseline.name: "},
-      {"model {\n  encoder {\n", "a.textproto:2:7: error: this '{' is never"},
+      {"model {\n  encoder {\n",
+       "a.textproto:2:7: error: this '{' has no closing bracket"},
       // Widths that do not match each other.
       {"model {\n  attention { dot {} }\n  encoder { hidden: 8 }\n"
        "  decoder { initial_state: ZERO }\n}",

@@ -104,7 +104,7 @@ TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
   EXPECT_THAT(UseStoredPoints(Kept({}, folder), &data),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("error: data.path has changed since the "
-                                 "training: SHA-256 aaa")));
+                                 "training: its SHA-256 was aaa")));
   // A run with too many points to store has only their digest.
   const auto changed =
       StatusIs(absl::StatusCode::kInvalidArgument,
