@@ -6,8 +6,8 @@
 
 namespace regard {
 
-// Computes all products in full precision during its lifetime, whatever the
-// rule of the tape.
+// Disables the precision rule of a tape during its lifetime, so that products
+// do not round their operands.
 template <typename T>
 class FullPrecisionScope {
  public:

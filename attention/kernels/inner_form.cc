@@ -40,8 +40,8 @@ Var<T> DenseBias(const DistanceBias<T>& bias, const Positions& positions,
   return Stack<T>({rows, static_cast<size_t>(queries)}, /*axis=*/1);
 }
 
-// Returns the biases of queries and keys as a bias that is not part of a
-// product, plus form.difference_bias.
+// Returns the row biases of `form` as a DifferenceBias, plus
+// form.difference_bias.
 template <typename T>
 DifferenceBias<T> RowBiases(const InnerForm<T>& form) {
   const Shape& a = form.a.shape();
@@ -52,7 +52,7 @@ DifferenceBias<T> RowBiases(const InnerForm<T>& form) {
   const Shape of_keys = {b[0], b[1], 1, b[2]};
   Var<T> keys = tape.Full({b[0], b[1], a[1] / b[1], b[2]}, T(0));
   if (form.key_bias.has_value()) {
-    // Successive heads share the biases.
+    // Groups of consecutive heads share the biases of one key head.
     keys = keys - form.key_bias.Reshape(of_keys);
   }
   keys = keys.Reshape({b[0], a[1], b[2], 1});
@@ -96,8 +96,8 @@ Var<T> AddDifferenceBias(Var<T> scores, const DifferenceBias<T>& bias) {
 template <typename T>
 Var<T> DenseScores(const InnerForm<T>& form, const Positions& positions) {
   const InnerForm<T> joined = FoldBiasesIntoOperands(form);
-  // A factor multiplies rounded products, so that it does not change how
-  // queries are rounded.
+  // Rounded products are scaled afterwards, so that the factor does not change
+  // how queries are rounded.
   const bool rounds = Rounds<T>(form.a.tape().precision());
   const Var<T> products =
       rounds ? Scaled(InnerProducts(joined.a, joined.b), joined.factor)

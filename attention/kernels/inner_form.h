@@ -27,8 +27,8 @@ struct InnerForm {
 
 // Returns a form with the same scores, in which each bias of queries or keys is
 // a further dimension of a and b. The other operand is 1 in that dimension. If
-// products round their operands, the biases become a part of difference_bias
-// instead, which is not rounded.
+// products round their operands, adds the biases to difference_bias instead,
+// which is not rounded.
 template <typename T>
 InnerForm<T> FoldBiasesIntoOperands(const InnerForm<T>& form);
 

@@ -1,4 +1,4 @@
-// Tests of scores and contexts whose products round their operands.
+// Tests of scores and contexts whose products round their operands to bfloat16.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -59,7 +59,8 @@ TEST(RoundedScoresTest, TheFactorMultipliesTheProduct) {
   const ConstMatrix<float> keys(b.data(), 6, 37);
   EXPECT_EQ(Bits(scores.span()),
             Bits(Scaled(Product(queries, keys.Transposed()), factor)));
-  // It also multiplies the gradient of the scores before that is rounded.
+  // The gradient of the scores is also multiplied by the factor before
+  // rounding.
   const Numbers g = Scaled(BackwardFrom(scores, 3), factor);
   const ConstMatrix<float> d_products(g.data(), 4, 6);
   EXPECT_EQ(GradientBits(a), Bits(Product(d_products, keys)));
@@ -67,7 +68,7 @@ TEST(RoundedScoresTest, TheFactorMultipliesTheProduct) {
 }
 
 // The scores are 0.3 (128 * (1 + 2^-7) - 128) = 0.3, and 0. If the queries were
-// multiplied by 0.3 and then rounded, the first score would be 0.25.
+// multiplied by 0.3 before rounding, the first score would be 0.25.
 TEST(RoundedScoresTest, BlocksMultiplyTheProductByTheFactor) {
   RoundingTape tape;
   const InnerForm<float> form = {tape.Input({1, 1, 1, 2}, {1 + 0x1p-7F, 1}),
@@ -78,7 +79,7 @@ TEST(RoundedScoresTest, BlocksMultiplyTheProductByTheFactor) {
   EXPECT_NEAR(context.item(), 1 / (1 + std::exp(-0.3)), 0.003);
 }
 
-// With products of zero, scores are the sum of the biases.
+// All products are zero, so each score is the sum of its biases.
 TEST(RoundedScoresTest, RowBiasesAreNotRounded) {
   for (const int64_t key_heads : {1, 2}) {
     RoundingTape tape;
@@ -86,7 +87,7 @@ TEST(RoundedScoresTest, RowBiasesAreNotRounded) {
                              tape.Full({1, key_heads, 2, 3}, 0), 0.5F};
     const Var<float> of_queries =
         tape.Input({1, 2, 2, 1}, {1 + kTiny, 2, 3, 4 + kTiny});
-    // All heads share the biases of one key head.
+    // With one key head, all heads share its biases.
     const Numbers of_heads = {10 + kTiny, 20, 30, 40};
     const Var<float> of_keys = tape.Input(
         {1, key_heads, 2, 1}, absl::MakeSpan(of_heads).first(2 * key_heads));
@@ -118,12 +119,12 @@ TEST(RoundedScoresTest, BlocksDoNotRoundRowBiases) {
   const Var<float> context =
       ScaledDotAttention(form, tape.Input({1, 1, 2, 1}, {1, 0}), {});
   for (const float value : context.span()) {
-    // Sums of 1e6 and a bias have steps of 1/16.
+    // Near 1e6, floats are 1/16 apart.
     EXPECT_NEAR(value, 1 / (1 + std::exp(-0.25)), 0.003);
   }
 }
 
-// The bias of a masked key may be NaN, and must have no effect.
+// The bias of a masked key may be NaN, but must not affect any result.
 TEST(RoundedScoresTest, AHiddenBiasReachesNothing) {
   RoundingTape tape;
   const std::vector<int32_t> lengths = {1};
@@ -145,12 +146,12 @@ constexpr int kQuery = 1, kKey = 2, kDistance = 4;
 
 struct Case {
   int64_t queries, keys, key_heads, value_heads;
-  int biases;  // bits
+  int biases;  // bits of kQuery, kKey and kDistance
   bool causal;
 };
 
-// Returns the context, and the gradients of a, b, values and biases, of
-// attention with 4 heads.
+// Computes attention with 4 heads. Returns the context, and the gradients of a,
+// b, the values and the biases.
 std::vector<Numbers> Attend(Tape<float>& tape, const Case& c, bool blocked) {
   const Positions positions = {.first_query = 2};
   const Mask mask = {.causal = c.causal};
@@ -160,7 +161,7 @@ std::vector<Numbers> Attend(Tape<float>& tape, const Case& c, bool blocked) {
   const Var<float> values = NormalLeaf(tape, {2, c.value_heads, c.keys, 5}, 3);
   std::vector<Var<float>> leaves = {form.a, form.b, values};
   if (c.biases & kQuery) {
-    // Its gradient is 0 up to rounding.
+    // Softmax ignores a bias of a query, so this gradient is 0 up to rounding.
     form.query_bias =
         tape.Constant({2, 4, c.queries, 1}, NormalFloats(8 * c.queries, 4));
   }
@@ -187,7 +188,7 @@ std::vector<Numbers> Attend(Tape<float>& tape, const Case& c, bool blocked) {
   return out;
 }
 
-// Expects numbers that differ by at most `tolerance` times the largest one.
+// Expects differences of at most `tolerance` times the largest number in `b`.
 void ExpectNear(const Numbers& a, const Numbers& b, float tolerance) {
   float largest = 0;
   for (const float x : b) largest = std::max(largest, std::abs(x));
@@ -197,7 +198,8 @@ void ExpectNear(const Numbers& a, const Numbers& b, float tolerance) {
   }
 }
 
-// The blocked kernel rounds weights before they are divided by their sum.
+// Results differ slightly, because only the blocked kernel rounds weights
+// before it divides by their sum.
 TEST(RoundedAttentionTest, BlocksAgreeWithDenseScores) {
   for (const auto& [queries, keys] :
        {std::pair<int64_t, int64_t>{1, 1}, {1, 70}, {7, 3}, {70, 133}}) {
@@ -215,7 +217,7 @@ TEST(RoundedAttentionTest, BlocksAgreeWithDenseScores) {
         const std::vector<Numbers> dense = Attend(second, c, false);
         const std::vector<Numbers> full = Attend(plain, c, true);
         for (size_t i = 0; i < dense.size(); ++i) {
-          // The only key of a query has weight 1, with a gradient of 0.
+          // The weight of a single key is always 1, so most gradients are 0.
           if (keys == 1 && i != 0 && i != 3) continue;
           SCOPED_TRACE(i);
           ExpectNear(blocked[i], dense[i], 0.02F);
@@ -282,7 +284,7 @@ TEST(RoundedContextTest, AWeightOfZeroHidesItsValue) {
   EXPECT_THAT(WeightedValues(weights, {}, values).span(), ElementsAre(1, 0.5));
 }
 
-// The backward pass runs after the scope, but must have its precision.
+// The backward pass runs outside of the scope, but must have its precision.
 TEST(RoundedAttentionTest, TheBackwardPassHasThePrecisionOfItsForwardPass) {
   for (const bool blocked : {false, true}) {
     std::vector<Numbers> found[2];

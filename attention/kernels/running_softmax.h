@@ -1,5 +1,5 @@
-// The softmax of rows of attention scores that are computed in blocks of keys
-// (Dao et al., "FlashAttention", 2022).
+// The softmax of attention scores, computed one block of keys at a time (Dao et
+// al., "FlashAttention", 2022).
 #ifndef ATTENTION_KERNELS_RUNNING_SOFTMAX_H_
 #define ATTENTION_KERNELS_RUNNING_SOFTMAX_H_
 
@@ -14,8 +14,8 @@
 
 namespace regard {
 
-// The running softmax of each row: weights are exp(score - max) / sum. If a row
-// has not seen a key yet, max is -inf and sum is 0.
+// The running softmax of each row: weights are exp(score - max) / sum. Before
+// the first key that a row sees, max is -inf and sum is 0.
 template <typename T>
 struct RowSums {
   T* max;
@@ -31,13 +31,14 @@ void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
 }
 
 // Adds a block of scores to the running softmax. Subtracts the new maximum from
-// the scores, writes their exponentials to `weights`, and rescales the sums of
-// earlier blocks, unless this block is the `first`. A row with a sink starts
-// with the sink's logit as maximum, and therefore with the sum 1.
+// the scores and writes their exponentials to `weights`. Unless this block is
+// the `first`, rescales the sums and the context of earlier blocks. A row with
+// a sink must start with the sink's logit as maximum, and so has an initial sum
+// of 1.
 //
-// `weights` may be `scores`. `decay` and `sums` are scratch, one number per
-// row, and `sums` receives the sums of the weights. `statistics` may be null.
-// If not, Measure() reads rows while they are in the first-level cache.
+// `weights` may be `scores`. `decay` is scratch memory, one number per row.
+// `sums` receives the sum of each row of `weights`. If `statistics` is not
+// null, calls its Measure() while the rows are in the first-level cache.
 template <typename T>
 void AccumulateSoftmax(const QueryBlock& block, bool first, bool sink,
                        int64_t count, T* scores, T* weights, RowSums<T> rows,
@@ -77,13 +78,12 @@ void AccumulateSoftmax(const QueryBlock& block, bool first, bool sink,
   }
 }
 
-// The scratch memory of a thread.
 // Replaces a block of scores with their weights.
 template <typename T>
 void NormalizeScores(const QueryBlock& block, int64_t count, RowSums<T> rows,
                      T* scores) {
   for (int64_t i = 0; i < block.count; ++i) {
-    if (rows.sum[i] == T(0)) continue;  // all -inf
+    if (rows.sum[i] == T(0)) continue;  // all scores are -inf
     const T max = rows.max[i];
     for (int64_t k = 0; k < count; ++k) scores[i * count + k] -= max;
   }

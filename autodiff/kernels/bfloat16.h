@@ -7,16 +7,16 @@
 
 namespace regard {
 
-// A rounded right operand [depth, cols] is stored as panels of this number of
-// columns. A panel has one row for every two inner indices, 2k and 2k + 1. Its
-// word j is a pair: element [2k, j] in the low half, and element [2k + 1, j] in
-// the high half. Columns past the last one and the second half of an odd last
-// row are zero.
+// The number of columns of a panel. A rounded right operand [depth, cols] is
+// stored as panels. A panel has one row for every two inner indices, 2k and 2k
+// + 1. Its word j is a pair: element [2k, j] in the low half, and element [2k +
+// 1, j] in the high half. Missing columns, and the second half of the last row
+// if `depth` is odd, are zero.
 //
 // Tile instructions (AMX) read half a row of a panel as one row of a tile.
 inline constexpr int64_t kPairPanel = 32;
 
-// The inner dimension is cut into pieces of this length (product_precision.h).
+// The length of the pieces of the inner dimension (product_precision.h).
 inline constexpr int64_t kBfloat16Piece = 32;
 
 // Returns the number of words of a panel.
@@ -33,12 +33,12 @@ inline uint32_t RoundToBfloat16(float x) {
   return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
 }
 
-// Returns the pair of two numbers. They are rounded.
+// Rounds two numbers to a pair.
 inline uint32_t RoundToPair(float even, float odd) {
   return RoundToBfloat16(even) | RoundToBfloat16(odd) << 16;
 }
 
-// Returns the first and the second number of a pair.
+// Return the first and the second number of a pair, as floats.
 inline float EvenOfPair(uint32_t word) {
   return std::bit_cast<float>(word << 16);
 }

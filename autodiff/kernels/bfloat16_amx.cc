@@ -16,7 +16,7 @@ namespace regard {
 #ifdef __AVX512F__
 namespace {
 
-// The configuration of all eight tiles: 16 rows of 64 bytes.
+// Configures all eight tiles with 16 rows of 64 bytes.
 struct alignas(64) TileConfig {
   uint8_t palette = 1;
   uint8_t start_row = 0;
@@ -54,7 +54,8 @@ struct AmxTiles {
   }
 };
 
-// Returns the register XCR0: the state that the operating system saves.
+// Returns the register XCR0, whose bits are the kinds of state that the
+// operating system saves.
 uint64_t SavedState() {
   uint32_t low = 0;
   uint32_t high = 0;
@@ -62,8 +63,8 @@ uint64_t SavedState() {
   return uint64_t{high} << 32 | low;
 }
 
-// Whether the processor has AMX in bfloat16 and the operating system saves
-// tiles. Linux reserves memory for them only for processes that ask for it.
+// Whether this process can use AMX with bfloat16. The operating system must
+// save tiles. Linux only does so for processes that request it.
 bool HasAmx() {
   constexpr uint32_t kOsXsave = 1U << 27;
   constexpr uint32_t kTilesInBfloat16 = 1U << 22 | 1U << 24;

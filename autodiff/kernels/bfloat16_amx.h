@@ -1,8 +1,8 @@
 // Products with ProductPrecision::kBfloat16 by tile instructions (AMX).
 //
 // A tile instruction multiplies a whole piece of the inner dimension for 16
-// rows and 16 columns. Other rows, columns and indices are multiplied by
-// AVX-512, whose results are bit-identical.
+// rows and 16 columns. AVX-512 multiplies the remaining rows, columns and inner
+// indices, with bit-identical results.
 #ifndef AUTODIFF_KERNELS_BFLOAT16_AMX_H_
 #define AUTODIFF_KERNELS_BFLOAT16_AMX_H_
 
@@ -19,24 +19,25 @@
 
 namespace regard {
 
-// Null if this build does not have AVX-512, or if this machine or this process
-// may not use AMX and native rounding. Does not check that results are correct.
+// Null if this build does not have AVX-512, or if this process cannot use AMX
+// and native rounding. Does not check that results are correct.
 const Bfloat16Backend* AmxBfloat16();
 
 #ifdef __AVX512F__
 
-// The rows and the columns of a tile of the result.
+// The number of rows, and of columns, of a tile of the result.
 inline constexpr int64_t kAmxTile = 16;
 
-// Multiplies whole pieces of kRows x kCols tiles, each 1 or 2. Tiles 0 .. 3
-// hold the result, 4 and 5 rows of a, and 6 and 7 columns of b.
+// Multiplies whole pieces for kRows x kCols tiles of the result. kRows and
+// kCols are 1 or 2. Tiles 0 .. 3 hold the result, 4 and 5 rows of a, and 6 and
+// 7 columns of b.
 //
 // `Tiles` has the instructions as static functions: Load<tile>(words, stride),
 // Store<tile>(numbers, stride) and MultiplyAdd<to, of_a, of_b>(). A stride is
 // in words.
 template <typename Tiles, int kRows, int kCols>
 void RunAmxTiles(const Bfloat16Block& block) {
-  // Tile 2 i + j holds rows 16 i and columns 16 j.
+  // Tile 2 i + j begins at row 16 i and column 16 j.
   const auto for_each_tile = [](const auto& go) {
     go(std::integral_constant<int, 0>());
     if constexpr (kCols == 2) go(std::integral_constant<int, 1>());
@@ -86,8 +87,8 @@ inline Bfloat16Block PartOfBlock(Bfloat16Block block, int64_t row, int64_t rows,
   return block;
 }
 
-// Multiplies up to 32 rows, a multiple of 16, with 16 or 32 columns. The depth
-// is a multiple of kBfloat16Piece.
+// Multiplies 16 or 32 rows with 16 or 32 columns. The depth is a multiple of
+// kBfloat16Piece.
 template <typename Tiles>
 void RunAmxBlock(const Bfloat16Block& block) {
   const bool two_rows = block.rows > kAmxTile;
@@ -131,7 +132,7 @@ void MultiplyByAmx(const Bfloat16Block& block) {
   }
 }
 
-// Tiles::Begin() and Tiles::End() are called on each thread.
+// Each thread calls Tiles::Begin() and Tiles::End() around its products.
 template <typename Tiles>
 Bfloat16Backend AmxBackend(const char* name,
                            decltype(Bfloat16Backend::round_rows) round_rows,

@@ -15,8 +15,9 @@ namespace regard {
 
 namespace {
 
-// Whether the results of two implementations are bit-identical for a product
-// with ordinary numbers, denormal results and a remainder of each extent.
+// Whether two implementations compute bit-identical results in one test. The
+// product has ordinary numbers and denormal results. Its extents are not
+// multiples of the sizes of tiles and pieces.
 bool Agree(const Bfloat16Backend& x, const Bfloat16Backend& y) {
   constexpr int64_t kRows = 50;
   constexpr int64_t kDepth = 91;
@@ -25,8 +26,8 @@ bool Agree(const Bfloat16Backend& x, const Bfloat16Backend& y) {
   const auto numbers = [&](int64_t count) {
     std::vector<float> made(static_cast<size_t>(count));
     for (float& number : made) {
-      // Knuth's MMIX. The sign and the fraction are arbitrary, and one of four
-      // numbers has an exponent whose products are denormal.
+      // The generator is Knuth's MMIX. One of four numbers has an exponent of
+      // about -63, so that some products are denormal.
       state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
       const float unit = static_cast<float>(state >> 40) * 0x1p-23F - 1;
       number = std::ldexp(unit, (state >> 38) % 4 == 0 ? -63 : 0);
@@ -74,7 +75,7 @@ const std::vector<const Bfloat16Backend*>& Bfloat16Backends() {
 const Bfloat16Backend& Bfloat16BackendFor(int64_t rows) {
   const std::vector<const Bfloat16Backend*>& backends = Bfloat16Backends();
   const Bfloat16Backend* const fastest = backends.back();
-  // Tile instructions multiply at least this number of rows.
+  // With fewer rows, AMX has no whole tile.
   constexpr int64_t kAmxRows = 16;
   const bool too_few = rows < kAmxRows && fastest == AmxBfloat16();
   return too_few ? *backends[backends.size() - 2] : *fastest;

@@ -1,4 +1,4 @@
-// All implementations of products with ProductPrecision::kBfloat16.
+// The implementations of products with ProductPrecision::kBfloat16.
 #ifndef AUTODIFF_KERNELS_BFLOAT16_BACKENDS_H_
 #define AUTODIFF_KERNELS_BFLOAT16_BACKENDS_H_
 
@@ -9,12 +9,12 @@
 
 namespace regard {
 
-// Returns the implementations that run on this machine, the fastest one last.
-// Thread-safe. The list never changes.
+// Returns the implementations that products may use on this machine, the
+// fastest one last. Excludes AMX if REGARD_AMX=0, or if a test finds other
+// bits. Thread-safe. The list never changes.
 const std::vector<const Bfloat16Backend*>& Bfloat16Backends();
 
-// Returns the implementation that is fastest for a left operand with `rows`
-// rows.
+// Returns the fastest implementation for a left operand with `rows` rows.
 const Bfloat16Backend& Bfloat16BackendFor(int64_t rows);
 
 }  // namespace regard

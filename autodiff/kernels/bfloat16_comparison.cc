@@ -21,15 +21,15 @@ namespace regard {
 
 namespace {
 
-// The value of all elements of a result before the product. Elements between
-// rows must keep this value.
+// The initial value of a result. A product must not change the elements between
+// rows.
 constexpr float kUntouched = -77;
 
 enum Addend : int64_t { kNone, kResult, kMatrix, kRepeatedRow };
 
 enum Kind : int64_t {
   kOrdinary,  // -1/2 .. 1/2
-  kTiny,      // sums of products are denormal or little more
+  kTiny,      // sums of products are denormal or slightly larger
   kAnySize,   // exponents -120 .. 120
   kAnyBits,
   kMixed,  // ordinary numbers with a few special ones
@@ -54,7 +54,7 @@ struct RandomBfloat16Products::Product {
   bool a_transposed, b_transposed, has_pairs;
   int64_t gap;  // elements between rows
   int64_t addend;
-  int64_t cut_of_k, cut_of_n;  // multiples of a piece and a panel
+  int64_t cut_of_k, cut_of_n;  // multiples of kBfloat16Piece, kPairPanel
 
   ConstMatrix<float> a(const std::vector<float>& data) const {
     return Stored(data, m, k, gap, a_transposed);
@@ -152,7 +152,7 @@ void RandomBfloat16Products::Choose(int64_t max_extent, Product& product) {
   const int64_t outer = std::max({product.m, product.k, product.n}) + 9;
   Fill(a_, (product.a_transposed ? product.k : product.m) * outer, kind);
   Fill(b_, (product.b_transposed ? product.n : product.k) * outer, kind);
-  // Sums of tiny products are as small as their squares.
+  // Addends of tiny products must be as small as these products.
   Fill(addend_, product.m * product.c_stride() + product.n, kind);
   for (float& number : addend_) {
     if (kind == kTiny) number *= 0x1p-60F;
@@ -186,7 +186,8 @@ void RandomBfloat16Products::Compute(const Bfloat16Backend& backend,
     a.cols = b.rows = depth;
     if (has_pairs) {
       const int64_t size = PairPanelSize(depth);
-      // Every word must be written, also past the last column.
+      // Fills `pairs_` with NaN, because every word must be written, even past
+      // the last column.
       pairs_.assign(static_cast<size_t>((n / kPairPanel + 1) * size),
                     0x7FC07FC0);
       for (int64_t col = 0; col < n; col += kPairPanel) {

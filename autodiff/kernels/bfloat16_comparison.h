@@ -11,24 +11,24 @@
 
 namespace regard {
 
-// Returns the implementations that run on this machine, and the model of tiles
-// if this build has AVX-512. The first one is plain C++. Some are there twice,
-// with different rounding. AMX is included even
-// if products do not use it because of REGARD_AMX or of its results.
+// Returns the implementations that run on this machine, plain C++ first, and
+// the model of tiles if this build has AVX-512. Some occur twice, with integer
+// and with native rounding. AMX is included even if Bfloat16Backends() excludes
+// it.
 std::vector<const Bfloat16Backend*> ComparableBfloat16Backends();
 
-// Random products of every kind: extents from 0 to `max_extent`, operands as
-// stored or transposed, a right operand as stored or in pairs, and an addend of
-// each kind. Numbers are ordinary, tiny, of any size or any bits, with NaN,
-// infinities, denormal numbers and zeros.
+// Random products: extents from 0 to `max_extent`, operands as stored or
+// transposed, a right operand as stored or in pairs, and each kind of addend.
+// Numbers are ordinary, tiny, of any size or with any bits. Some products
+// contain NaN, infinities, denormal numbers and zeros.
 class RandomBfloat16Products {
  public:
   // The same seed gives the same products.
   explicit RandomBfloat16Products(uint64_t seed) : state_(seed) {}
 
-  // Computes one product by each of `backends`, some of them in several parts.
-  // Returns a description of the first result that differs from the first
-  // implementation's, or an empty string.
+  // Computes one product with each of `backends`, also cut into parts. If a
+  // result differs from the first implementation's result, returns a
+  // description. Otherwise, returns an empty string.
   std::string CompareNext(const std::vector<const Bfloat16Backend*>& backends,
                           int64_t max_extent);
 

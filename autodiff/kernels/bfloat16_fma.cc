@@ -13,12 +13,12 @@ namespace regard {
 #ifdef __FMA__
 namespace {
 
-// The sums and what is multiplied fill the registers: 16 of AVX2, and 32 of
-// AVX-512.
+// kRows is chosen so that sums and factors fill the registers: 16 in AVX2, and
+// 32 in AVX-512.
 template <typename V, int kRows>
 constexpr Bfloat16Backend kBackend = {
     .name = V::kSize == 16 ? "AVX-512" : "AVX2",
-    .rows = 126,  // whole tiles
+    .rows = 126,  // a multiple of 3 and 7
     .row_words = kFloatRowWords,
     .round_rows = RoundRowsToFloats<IntegerRounding>,
     .round_panel = RoundPanel<IntegerRounding>,

@@ -10,8 +10,8 @@ namespace regard {
 extern const Bfloat16Backend* const kAvx2Bfloat16;
 extern const Bfloat16Backend* const kAvx512Bfloat16;
 
-// Returns the same with faster rounding, or null if this machine does not have
-// the instructions (bfloat16_native_rounding.h).
+// Returns kAvx512Bfloat16 with faster rounding. Returns null if this machine
+// does not have the instructions (bfloat16_native_rounding.h).
 const Bfloat16Backend* Avx512NativeBfloat16();
 
 }  // namespace regard

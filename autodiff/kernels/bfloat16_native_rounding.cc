@@ -2,8 +2,8 @@
 
 #include "autodiff/kernels/bfloat16_backend.h"
 
-// The flags of this file enable AVX512_BF16, which implies AVX512F. A build for
-// processors with AVX-512 has AVX512DQ, too.
+// The compiler flags of this file enable AVX512_BF16, which implies AVX512F.
+// Only a build for processors with AVX-512 also has AVX512DQ.
 #ifdef __AVX512DQ__
 #include <cpuid.h>
 #include <immintrin.h>
@@ -19,15 +19,16 @@ namespace regard {
 #ifdef __AVX512DQ__
 namespace {
 
-// Returns x with every NaN replaced by 0x7FC00000. The instructions keep a part
-// of its payload.
+// Returns x with every NaN replaced by 0x7FC00000, because the instructions
+// keep a part of a NaN's payload.
 __m512 WithOneNan(__m512 x) {
   return _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q),
                             _mm512_castsi512_ps(_mm512_set1_epi32(0x7FC00000)));
 }
 
-// Returns the rounded numbers of `low`, then of `high`, 16 bits each. The
-// instruction treats denormal numbers as zeros in all modes of the thread.
+// Returns the rounded numbers of `low`, followed by the numbers of `high`, 16
+// bits each. The instruction treats denormal numbers as zeros in all
+// floating-point modes.
 __m512i Rounded(__m512 low, __m512 high) {
   return std::bit_cast<__m512i>(
       _mm512_cvtne2ps_pbh(WithOneNan(high), WithOneNan(low)));
@@ -39,7 +40,7 @@ struct NativeRounding {
   }
 
   static PacketWords Across(__m512 even, __m512 odd) {
-    // Takes the 16 bits 0, 16, 1, 17, ..
+    // Interleaves both halves: elements 0, 16, 1, 17, and so on.
     const __m512i order = _mm512_add_epi32(
         _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
         _mm512_set_epi32(31 << 16, 30 << 16, 29 << 16, 28 << 16, 27 << 16,

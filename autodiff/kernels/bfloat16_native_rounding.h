@@ -1,6 +1,5 @@
-// Rounding to bfloat16 by the instructions of AVX512_BF16, which many
-// processors with AVX-512 have. It is bit-identical and faster than integer
-// arithmetic.
+// Rounding to bfloat16 by instructions of AVX512_BF16. Many processors with
+// AVX-512 have them. Bit-identical to integer arithmetic, but faster.
 #ifndef AUTODIFF_KERNELS_BFLOAT16_NATIVE_ROUNDING_H_
 #define AUTODIFF_KERNELS_BFLOAT16_NATIVE_ROUNDING_H_
 
@@ -12,7 +11,7 @@ namespace regard {
 bool HasNativeRounding();
 
 // Implementations of Bfloat16Backend::round_rows, which store floats or pairs,
-// and of Bfloat16Backend::round_panel. They require HasNativeRounding(), and
+// and of Bfloat16Backend::round_panel. They require HasNativeRounding(). They
 // are null if this build does not have AVX-512.
 struct NativeRoundingFunctions {
   decltype(Bfloat16Backend::round_rows) rows_to_floats;

@@ -18,7 +18,7 @@ float Element(const ConstMatrix<float>& x, int64_t i, int64_t j) {
   return x.transposed ? x.data[j * x.stride + i] : x.data[i * x.stride + j];
 }
 
-// Stores words of pairs, row by row.
+// Implements Bfloat16Backend::round_rows. Stores pairs.
 void RoundRows(const ConstMatrix<float>& a, int64_t row, int64_t rows,
                int64_t first, int64_t depth, uint32_t* rounded) {
   for (int64_t i = 0; i < rows; ++i) {
@@ -44,7 +44,7 @@ void RoundPanel(const ConstMatrix<float>& b, int64_t first, int64_t depth,
 }
 
 // Returns x, or zero with the same sign if x is denormal. Compares bits,
-// because floating-point comparisons depend on the mode of the thread.
+// because floating-point comparisons depend on the floating-point mode.
 float Flush(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   return (bits & 0x7FFFFFFF) < 0x00800000
@@ -52,10 +52,10 @@ float Flush(float x) {
              : x;
 }
 
-// Returns a b + sum by std::fma(), in the mode in which denormal results are
-// zero.
+// Returns a b + sum, as in the floating-point mode in which denormal results
+// are zero.
 //
-// That mode rounds as if exponents had no lower limit, then looks for results
+// That mode rounds as if exponents had no lower limit, then replaces results
 // below 2^-126. std::fma() rounds results just below 2^-126 to multiples of
 // 2^-149, which may give 2^-126. The sum in double is exact in this range.
 float FusedMultiplyAdd(float a, float b, float sum) {
@@ -66,9 +66,9 @@ float FusedMultiplyAdd(float a, float b, float sum) {
                                                : result;
 }
 
-// Returns the same. Without instructions for it, std::fma() is slow. But a
-// product of two numbers in bfloat16 has 16 bits, so it is exact in float
-// unless it is too small or too large.
+// Like FusedMultiplyAdd(), but faster on processors without FMA. The product of
+// two bfloat16 numbers has 16 significant bits, so it is exact in float unless
+// it is too small or too large.
 float MultiplyAdd(float a, float b, float sum) {
 #ifndef __FMA__
   const float product = a * b;

@@ -7,7 +7,7 @@
 
 namespace regard {
 
-// Does not depend on how the calling thread treats denormal numbers.
+// Does not depend on whether the calling thread flushes denormal numbers.
 extern const Bfloat16Backend kPlainBfloat16;
 
 }  // namespace regard

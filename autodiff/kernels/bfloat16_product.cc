@@ -11,13 +11,13 @@ namespace regard {
 
 namespace {
 
-// The number of columns that are processed at a time. Their packed panels fill
-// a part of the second-level cache. The rounded rows of the left operand fill
-// another part (Bfloat16Backend::rows).
+// The number of columns that are processed at a time. Their packed panels and
+// the rounded rows of the left operand (Bfloat16Backend::rows) share the
+// second-level cache.
 constexpr int64_t kColumnsAtATime = 16 * kPairPanel;
 
-// The matrix that a product is added to. Without one, a row of zeros that is
-// repeated, also for each panel.
+// The matrix to which a product is added. Without one, all rows and panels read
+// the same row of zeros.
 struct Addend {
   const float* data;
   int64_t stride;
@@ -44,7 +44,7 @@ class Product {
     uint32_t* const rounded = rows_buffer.AtLeast(
         std::min(backend_.rows, c_.rows) * backend_.row_words);
     const bool packs = b_.pairs == nullptr;
-    // Panels that are read once are packed one after another in the same place.
+    // If each panel is read only once, all panels use the same memory.
     const bool once = c_.rows <= backend_.rows;
     const int64_t panels = (end - begin + kPairPanel - 1) / kPairPanel;
     const int64_t size = PairPanelSize(depth);

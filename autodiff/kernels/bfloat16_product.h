@@ -12,8 +12,9 @@
 namespace regard {
 
 // Computes columns begin .. end - 1 of c = addend + a b. `begin` is a multiple
-// of kPairPanel. A null addend is +0; its stride may be 0. Operands must have
-// the shapes of a product, with a non-empty inner dimension.
+// of kPairPanel. A null addend is +0, and the addend's stride may be 0. The
+// extents of the operands must match, and the inner dimension must not be
+// empty.
 void RunBfloat16Product(const Bfloat16Backend& backend,
                         const ConstMatrix<float>& a,
                         const ConstMatrix<float>& b, const float* addend,

@@ -44,7 +44,7 @@ TEST(Bfloat16Test, RoundsByHand) {
   for (const auto& [from, to] : cases) {
     EXPECT_EQ(RoundToBfloat16(FromBits(from)), to) << std::hex << from;
   }
-  // All implementations round alike, in each position of a pair.
+  // All implementations round identically, in each position of a pair.
   for (const Bfloat16Backend* const backend : ComparableBfloat16Backends()) {
     for (const auto& [from, to] : cases) {
       const float x = FromBits(from);
@@ -62,8 +62,8 @@ TEST(Bfloat16Test, RoundsByHand) {
   }
 }
 
-// Computes the sum of products of a and b by one implementation, in matrices of
-// `extent` equal rows and columns.
+// Computes the dot product of a and b with one implementation. Multiplies
+// matrices with `extent` equal rows and columns, and expects equal elements.
 float Dot(const Bfloat16Backend& backend, const std::vector<float>& a,
           const std::vector<float>& b, const float* addend, int64_t extent) {
   const auto depth = static_cast<int64_t>(a.size());
@@ -86,8 +86,8 @@ float Dot(const Bfloat16Backend& backend, const std::vector<float>& a,
   return c[0];
 }
 
-// Expects a sum of products. With `whole`, also expects it of a depth of 32
-// that is filled up with zeros, which tile instructions multiply.
+// Expects a dot product. With `whole`, also pads the operands with zeros to a
+// depth of 32, which tile instructions multiply.
 void ExpectDot(std::vector<float> a, std::vector<float> b, float expected,
                const float* addend = nullptr, bool whole = true) {
   for (int pass = 0; pass < (whole ? 2 : 1); ++pass) {
@@ -115,7 +115,7 @@ TEST(Bfloat16ProductTest, RoundsItsOperands) {
 }
 
 TEST(Bfloat16ProductTest, SumsEvenAndOddIndicesSeparately) {
-  // 2^24 + 1 is 2^24, so one chain would be 2^24.
+  // In float, 2^24 + 1 is 2^24. A single chain would therefore return 2^24.
   ExpectDot({0x1p24F, 1, 1, 1}, {1, 1, 1, 1}, 0x1p24F + 2);
 }
 
@@ -125,7 +125,7 @@ TEST(Bfloat16ProductTest, AddsEachPieceToTheResult) {
   const std::vector<float> b(33, 1);
   a[0] = a[2] = 1;
   ExpectDot(a, b, 0x1p24F + 2, &addend);
-  // One in each piece is too little.
+  // Adding 1 twice, once for each piece, has no effect.
   a[2] = 0;
   a[32] = 1;
   ExpectDot(a, b, 0x1p24F, &addend);
@@ -142,8 +142,8 @@ TEST(Bfloat16ProductTest, TreatsDenormalNumbersAsZeros) {
   ExpectDot({0x1.8p-63F}, {0x1p-63F}, 0, &addend);
 }
 
-// Results are rounded as if there were no smallest exponent, and are zero if
-// they are then below 2^-126.
+// Results are rounded as if exponents had no lower limit. Then, results below
+// 2^-126 become zero.
 TEST(Bfloat16ProductTest, RoundsBeforeItLooksForDenormalNumbers) {
   const std::vector<float> b = {0x1p-63F, 0, 0x1p-76F, 0};
   ExpectDot({0x1p-63F, 0, -0x1.8p-75F, 0}, b, 0);
@@ -167,15 +167,16 @@ TEST(Bfloat16ProductTest, HasInfinitiesAndNan) {
   ExpectDot({kInfinity, kInfinity}, {1, -1}, kNan);
   ExpectDot({kNan, 1}, {1, 1}, kNan);
   ExpectDot({FromBits(0x7F7F8000)}, {1}, kInfinity);  // rounded up
-  // The product is infinite, but not the sum of the fused multiply-add.
+  // The product is infinite, but the result of the fused multiply-add is
+  // finite.
   ExpectDot({-0x1p127F, 0, 0x1p127F}, {1, 0, 2}, 0x1p127F);
   const float addend = -kInfinity;
   ExpectDot({1}, {1}, -kInfinity, &addend);
   ExpectDot({kInfinity}, {1}, kNan, &addend);
 }
 
-// Compares all implementations. A build with one implementation only compares
-// whole products with products in several parts.
+// Compares all implementations. If there is only one, compares whole products
+// with products in several parts.
 void ExpectAgreement(uint64_t seed, int count, int64_t max_extent) {
   const std::vector<const Bfloat16Backend*> backends =
       ComparableBfloat16Backends();
@@ -191,7 +192,7 @@ TEST(Bfloat16ProductTest, AllImplementationsAgreeOnRandomProducts) {
   ExpectAgreement(2, 40, 300);
 }
 
-// The inner dimension and the columns are cut into blocks.
+// Both the inner dimension and the columns are cut into blocks.
 TEST(Bfloat16ProductTest, AllImplementationsAgreeOnLargeProducts) {
   ExpectAgreement(3, 3, 600);
 }

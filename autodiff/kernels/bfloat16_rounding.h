@@ -1,6 +1,6 @@
 // Rounds operands of matrix products to bfloat16, one packet at a time.
 //
-// Bit-identical to the functions of one number in bfloat16.h.
+// Bit-identical to the scalar functions in bfloat16.h.
 #ifndef AUTODIFF_KERNELS_BFLOAT16_ROUNDING_H_
 #define AUTODIFF_KERNELS_BFLOAT16_ROUNDING_H_
 
@@ -21,11 +21,12 @@ namespace regard {
 typedef uint32_t PacketWords
     __attribute__((vector_size(sizeof(Packet<float>))));
 
-// Rounds to bfloat16. The result is in the high halves of words, and the low
+// Rounds to bfloat16. The result is in the high halves of the words. The low
 // halves are arbitrary.
 inline PacketWords RoundedWords(const Packet<float>& x) {
 #ifdef __AVX512DQ__
-  // Denormal numbers, or zeros, which they are in some modes of the thread.
+  // Categories of _mm512_fpclass_ps_mask(). kDenormal includes zeros, because
+  // some floating-point modes classify denormal numbers as zeros.
   constexpr int kDenormal = 0x26;
   constexpr int kNan = 0x81;
   const auto set = [](uint32_t word) {
@@ -48,8 +49,8 @@ inline PacketWords RoundedWords(const Packet<float>& x) {
 #endif
 }
 
-// Returns the high halves of all words of a, then of b. If these are `2 n`
-// rounded numbers, the result is their n pairs.
+// Returns the high halves of the words of a, followed by the high halves of b.
+// For 2n rounded numbers, these are n pairs.
 template <size_t... kIndex>
 PacketWords HighHalves(const PacketWords& a, const PacketWords& b,
                        std::index_sequence<kIndex...>) {
@@ -59,16 +60,17 @@ PacketWords HighHalves(const PacketWords& a, const PacketWords& b,
       static_cast<int>(2 * kIndex + 1)...));
 }
 
-// Loads `count` numbers, at most a packet, followed by zeros.
+// Loads `count` numbers, at most one packet. The remaining elements are zero.
 inline Packet<float> LoadUpTo(const float* x, int64_t count) {
   return count == kPacketSize<float> ? packet::ploadu<Packet<float>>(x)
                                      : LoadPart(x, count);
 }
 
-// Rounds packets by integer arithmetic. The functions below are templates of
-// such a struct.
+// Rounds packets by integer arithmetic. The template parameter `Rounding` of
+// the functions below is a struct like this one.
 struct IntegerRounding {
-  // Returns the pairs of `2 n` numbers, of which `low` has the first half.
+  // Returns the pairs of consecutive numbers, first in `low` and then in
+  // `high`.
   static PacketWords Along(const Packet<float>& low,
                            const Packet<float>& high) {
     return HighHalves(RoundedWords(low), RoundedWords(high),
@@ -98,7 +100,7 @@ PacketWords PairsAlong(const float* x, int64_t count) {
 }
 
 // Returns the pairs of even[j] and odd[j] for the first `count` columns,
-// followed by zeros. If `odd` is null, its numbers are zero.
+// followed by zeros. A null `odd` stands for zeros.
 template <typename Rounding>
 PacketWords PairsAcross(const float* even, const float* odd, int64_t count) {
   return Rounding::Across(
@@ -122,8 +124,9 @@ inline void StoreTransposed(packet::Square<float>& square, int64_t rows,
   }
 }
 
-// A matrix whose element (i, l) is data[i * stride + l]. Stores the pairs of
-// `depth` elements of each row: word [l / 2, i] of `to`.
+// Stores the pairs of `depth` elements of each row of a matrix whose element
+// (i, l) is data[i * stride + l]. Elements l and l + 1, l even, become word [l
+// / 2, i] of `to`.
 template <typename Rounding>
 void PairsTransposed(const float* data, int64_t stride, int64_t rows,
                      int64_t depth, uint32_t* to, int64_t to_stride) {
@@ -151,7 +154,7 @@ void RoundPanel(const ConstMatrix<float>& b, int64_t first, int64_t depth,
                 int64_t col, uint32_t* pairs) {
   constexpr int64_t kSize = kPacketSize<float>;
   const int64_t cols = std::min(kPairPanel, b.cols - col);
-  // Whole packets past the last column.
+  // Fills whole packets past the last column with zeros.
   for (int64_t j = (cols + kSize - 1) / kSize * kSize; j < kPairPanel;
        j += kSize) {
     for (int64_t k = 0; k < (depth + 1) / 2; ++k) {
@@ -213,7 +216,7 @@ void RoundRowsToFloats(const ConstMatrix<float>& a, int64_t row, int64_t rows,
   }
 }
 
-// Implements Bfloat16Backend::round_rows. Stores words of pairs.
+// Implements Bfloat16Backend::round_rows. Stores pairs.
 template <typename Rounding>
 void RoundRowsToPairs(const ConstMatrix<float>& a, int64_t row, int64_t rows,
                       int64_t first, int64_t depth, uint32_t* rounded) {

@@ -1,5 +1,5 @@
-// The inner part of products with ProductPrecision::kBfloat16 by fused
-// multiply-adds: a tile of the result whose sums are in registers.
+// Products with ProductPrecision::kBfloat16 by fused multiply-adds: computes a
+// tile of the result whose sums stay in registers.
 //
 // Requires an instruction set with fused multiply-add.
 #ifndef AUTODIFF_KERNELS_BFLOAT16_TILE_H_
@@ -28,11 +28,11 @@ struct Avx2 {
   static Floats MultiplyAdd(Floats x, Floats y, Floats sum) {
     return _mm256_fmadd_ps(x, y, sum);
   }
-  // A number in all elements.
+  // Returns one number in all elements.
   static Floats Repeat(const uint32_t* word) {
     return _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(*word)));
   }
-  // The first or the second numbers of pairs.
+  // Return the first or the second numbers of pairs.
   static Floats Even(const uint32_t* pairs) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(Words(pairs), 16));
   }
@@ -84,8 +84,8 @@ struct Avx512 {
 };
 #endif
 
-// The layouts of a rounded left operand. Even() and Odd() repeat the numbers of
-// pair k of a row.
+// The layouts of a rounded left operand. Even() and Odd() return one number of
+// pair k of a row in all elements.
 template <typename V>
 struct FloatRows {
   static constexpr int64_t kRowWords = kFloatRowWords;
@@ -110,8 +110,8 @@ struct PairRows {
 };
 
 // Multiplies kRows rows with the first kPackets packets of a panel. With
-// `kPrefetch`, also prefetches the result of as many rows that follow. The
-// first piece of their product would otherwise wait for memory.
+// `kPrefetch`, also prefetches the result of the next kRows rows, whose first
+// piece would otherwise wait for memory.
 template <typename V, typename Rows, int kRows, int kPackets, bool kPrefetch>
 void RunBfloat16Tile(const Bfloat16Block& block) {
   using Floats = typename V::Floats;
@@ -148,8 +148,8 @@ void RunBfloat16Tile(const Bfloat16Block& block) {
           even[i][j] = V::MultiplyAdd(factor, of_b[j], even[i][j]);
         }
       }
-      // The words are read again, because the registers are full. Without the
-      // barrier, GCC keeps them and moves sums to memory.
+      // Reads the words again, because the registers are full. Without the
+      // barrier, GCC keeps the words and moves sums to memory.
       asm volatile("" ::: "memory");
 #pragma GCC unroll 2
       for (int j = 0; j < kPackets; ++j) of_b[j] = V::Odd(b + j * V::kSize);
@@ -191,7 +191,7 @@ void RunBfloat16Rows(const Bfloat16Block& block) {
   }
 }
 
-// Multiplies whole packets of columns, at most two, with up to kRows rows.
+// Multiplies one or two whole packets of columns with up to kRows rows.
 template <typename V, typename Rows, int kRows>
 void RunBfloat16Columns(const Bfloat16Block& block) {
   if (block.cols == V::kSize) {
@@ -220,7 +220,7 @@ void MultiplyByTiles(const Bfloat16Block& block) {
         RunBfloat16Columns<V, Rows, kRows>(tile);
         continue;
       }
-      // The columns of the last packet that do not exist are in a copy.
+      // The last packet has fewer columns, so it is computed in a padded copy.
       alignas(64) float copy[kRows * kCols] = {};
       float* const c = tile.c;
       for (int64_t r = 0; r < tile.rows; ++r) {

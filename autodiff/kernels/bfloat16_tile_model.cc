@@ -23,7 +23,7 @@ struct Tile {
   uint32_t words[16][16];
 };
 thread_local Tile tiles[8];
-// Whether the thread may use tiles.
+// Whether this thread has configured its tiles.
 thread_local bool configured = false;
 
 struct ModelTiles {
@@ -50,8 +50,7 @@ struct ModelTiles {
     }
   }
 
-  // Denormal numbers are zero on the calling thread, as the instruction
-  // computes.
+  // The thread must treat denormal numbers as zeros, as the instruction does.
   template <int kTo, int kOfA, int kOfB>
   static void MultiplyAdd() {
     for (int i = 0; i < 16; ++i) {

@@ -1,5 +1,5 @@
-// A model of the tile instructions (AMX) in plain C++, so that products by
-// tiles are tested on machines without them.
+// A model of the tile instructions (AMX) in plain C++, with which tests cover
+// products by tiles on machines without AMX.
 #ifndef AUTODIFF_KERNELS_BFLOAT16_TILE_MODEL_H_
 #define AUTODIFF_KERNELS_BFLOAT16_TILE_MODEL_H_
 

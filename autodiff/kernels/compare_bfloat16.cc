@@ -2,8 +2,8 @@
 //
 //   compare_bfloat16 COUNT [SEED]
 //
-// Most products are small. One of 200 has extents of up to 300. Prints which
-// implementations took part, and fails at the first difference.
+// Most products are small, but one of 200 has extents of up to 300. Fails at
+// the first difference. Otherwise, prints the names of the implementations.
 #include <cstdint>
 #include <iostream>
 #include <sstream>

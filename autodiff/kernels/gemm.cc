@@ -211,9 +211,9 @@ class Product {
   const T alpha_;
 };
 
-// Runs run(begin, end) for ranges of the `cols` columns, on the threads of this
-// thread's InferenceThreads if a product has many multiply-adds. Ranges begin
-// at multiples of `panel`.
+// Calls run(begin, end) for ranges of the `cols` columns. If a product has many
+// multiply-adds, the threads of this thread's InferenceThreads share the
+// ranges. Ranges begin at multiples of `panel`.
 template <typename F>
 void ForColumns(int64_t cols, int64_t multiply_adds, int64_t panel,
                 const F& run) {

@@ -63,32 +63,32 @@ template <typename T>
 bool PanelsMatch(const ConstMatrix<T>& b);
 
 // Returns the number of words that RoundedPairs() stores for a matrix [rows,
-// cols]: half of the memory of the matrix in float, if both are large.
+// cols]. For large matrices, this is half of the memory of the float matrix.
 int64_t RoundedPairsSize(int64_t rows, int64_t cols);
 
-// Returns `b` with a rounded copy in `pairs`, in the layout in which products
-// with ProductPrecision::kBfloat16 read their right operand. They do not read
-// `b` itself then. Results are bit-identical. `pairs` should be aligned to 64
-// bytes. T must be float. The function exists for double so that templates
-// compile, but fails a check.
+// Returns `b` with a rounded copy in `pairs`. Products with
+// ProductPrecision::kBfloat16 then read this copy instead of `b`. Their results
+// are bit-identical. `pairs` should be aligned to 64 bytes. T must be float.
+// For double, the function compiles in templates but fails a check.
 template <typename T>
 ConstMatrix<T> RoundedPairs(ConstMatrix<T> b, uint32_t* pairs);
 
 // Whether `b.pairs`, which must not be null, is bit-identical to the rounded
-// `b`. T must be float, as for RoundedPairs().
+// `b`. T must be float.
 template <typename T>
 bool PairsMatch(const ConstMatrix<T>& b);
 
-// Returns the implementation of products with ProductPrecision::kBfloat16 in
-// this process: "AMX", "AVX-512", "AVX2" or "plain". Results do not depend on
-// it. The environment variable REGARD_AMX=0 switches AMX off.
+// Returns the name of the fastest implementation of products with
+// ProductPrecision::kBfloat16 in this process: "AMX", "AVX-512", "AVX2" or
+// "plain". All have the same results. REGARD_AMX=0 in the environment disables
+// AMX.
 const char* Bfloat16Kernel();
 
 // Returns the total number of floating-point operations of this thread's matrix
 // products. A product of [m, k] and [k, n] counts as 2 * m * n * k.
 int64_t GemmFlops();
 
-// Returns the part of GemmFlops() in products with
+// Returns how many of GemmFlops() are in products with
 // ProductPrecision::kBfloat16.
 int64_t RoundedGemmFlops();
 

@@ -29,7 +29,7 @@ std::vector<float> Normal(int64_t n, uint64_t seed) {
   return out;
 }
 
-// c = a b, assigned.
+// Assigns a b to c.
 void Multiply(ConstMatrix<float> a, ConstMatrix<float> b,
               std::vector<float>& c) {
   Gemm<float>(a, b, {c.data(), a.rows, b.cols}, GemmMode::kAssign, 1,
@@ -53,7 +53,7 @@ TEST(GemmBfloat16Test, MultipliesByHand) {
   EXPECT_EQ(c, (std::vector<float>{111 + 0x1.4p-3F, 222 + 0x1.4p-2F}));
 }
 
-// Rounded operands have a relative error of up to 2^-8.
+// Rounding an operand has a relative error of up to 2^-8.
 TEST(GemmBfloat16Test, IsCloseToTheFullProduct) {
   for (const int64_t m : {1, 5, 40}) {
     for (const int64_t k : {1, 31, 300}) {
@@ -216,8 +216,8 @@ TEST(GemmBfloat16Test, ThreadsGiveTheSameBits) {
   }
 }
 
-// A program that does not flush denormal numbers has the same results, and does
-// not flush them after a product.
+// The results do not depend on whether the thread flushes denormal numbers.
+// Products do not change this mode.
 TEST(GemmBfloat16Test, DoesNotDependOnTheModeOfTheThread) {
   const std::vector<float> a(40, 0x1p-64F), b(40 * 40, 0x1p-64F);
   std::vector<float> c(40, 77);

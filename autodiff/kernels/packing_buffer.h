@@ -10,12 +10,12 @@
 
 namespace regard {
 
-// A buffer that only grows, aligned to 64 bytes.
+// A buffer aligned to 64 bytes. It never shrinks.
 template <typename T>
 class PackingBuffer {
  public:
-  // Returns memory for `size` elements. A later call may move the buffer and
-  // loses its contents.
+  // Returns memory for `size` elements. A later call may invalidate the pointer
+  // and discard the contents.
   T* AtLeast(int64_t size) {
     if (size > size_) {
       size_ = std::max(size, 2 * size_);

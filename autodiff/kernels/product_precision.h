@@ -7,14 +7,15 @@
 namespace regard {
 
 // kBfloat16 affects products of float matrices. Products of double matrices
-// ignore it. The definition of c = addend + a b follows. It fixes every bit of
-// a result, for all processors, numbers of threads and shapes.
+// ignore it. The definition of c = addend + a b follows. It determines every
+// bit of a result, independently of processors, threads and shapes.
 //
 // * Each element of a and b is rounded to bfloat16, to nearest even. A denormal
 //   number becomes zero with its sign, and NaN becomes 0x7FC0.
 // * The inner dimension is cut into pieces of 32, counted from its first index.
 //   If it is odd, a zero is appended to both operands.
-// * An element of c starts as the addend, or else as +0. For each piece,
+// * An element of c starts as the addend, or as +0 if there is no addend. For
+//   each piece,
 //
 //     e = o = +0
 //     e = fma(a[2k], b[2k], e), o = fma(a[2k + 1], b[2k + 1], o), k increasing
@@ -23,15 +24,15 @@ namespace regard {
 // * All of this is float32 arithmetic in which denormal operands and results
 //   are zeros with their signs.
 //
-// Products over consecutive pieces whose lengths are multiples of 32 and that
-// add to one result are therefore bit-identical to one product over all pieces.
-// If the inner dimension is empty, c is the addend, bit for bit. A result that
-// is NaN may have any payload.
+// A product may therefore be cut at multiples of 32 into several products that
+// add to one result. This does not change the result. If the inner dimension is
+// empty, c is the addend, bit for bit. A result that is NaN may have any
+// payload.
 //
 // The instruction TDPBF16PS of AMX computes one piece.
 enum class ProductPrecision {
-  kFull,      // the operands as they are
-  kBfloat16,  // the operands rounded to bfloat16, and sums in float32
+  kFull,      // operands are not rounded
+  kBfloat16,  // operands rounded to bfloat16, sums in float32
 };
 
 // Whether products of matrices of T round their operands.
