@@ -27,7 +27,7 @@ namespace regard {
 template <typename T>
 class PackedWeights;
 
-// The content of a packed copy of a part of a weight.
+// The operand and the layout of a packed copy.
 enum class PackedForm {
   kTranspose,         // panels of the transpose, see WithPackedPanels()
   kRoundedTranspose,  // rounded pairs of the transpose, see RoundedPairs()
@@ -44,7 +44,7 @@ struct PartPlace {
   bool operator==(const PartPlace&) const = default;
 };
 
-// A packed copy of a part.
+// A packed copy of a part of a weight.
 template <typename T>
 class PackedPart {
  public:
@@ -52,8 +52,8 @@ class PackedPart {
              PackedPart* next)
       : owner_(owner), place_(place), form_(form), next_(next) {}
 
-  // Returns `matrix`, which must be the part or its transpose, depending on the
-  // form. The result refers to the copy unless the weight has changed since the
+  // Returns `matrix`, which must be the part or its transpose, as the form
+  // says. The result refers to the copy unless the weight has changed since the
   // part was packed.
   ConstMatrix<T> WithCurrent(ConstMatrix<T> matrix) const;
 
@@ -76,7 +76,8 @@ class PackedPart {
   const PackedForm form_;
   PackedPart* const next_;  // the next part of the same weight
   std::mutex mutex_;
-  // The copy. Other threads read it after `packed_version_`. One is null.
+  // The copy, as one of these. The other one is null. Other threads must read
+  // `packed_version_` first.
   T* panels_ = nullptr;
   uint32_t* pairs_ = nullptr;
   std::atomic<int64_t> packed_version_ = 0;

@@ -1,8 +1,8 @@
-// The precision of the matrix products of a tape.
+// The precision of matrix products on a tape.
 //
-// Products of linear layers, of recurrent gates, of inner products of queries
-// and keys, and of weights and values follow the rule of their tape. All other
-// operations compute in the precision of their numbers.
+// The tape's rule applies to products of linear layers and recurrent gates, of
+// queries and keys, and of attention weights and values. All other operations
+// compute in the precision of their numbers.
 #ifndef AUTODIFF_PRECISION_H_
 #define AUTODIFF_PRECISION_H_
 

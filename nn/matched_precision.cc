@@ -20,7 +20,7 @@ ProductPrecision MatchedPrecision::At(const ScopeName* scope) const {
   if (full_precision_.empty() || scope == nullptr) {
     return ProductPrecision::kBfloat16;
   }
-  // Keeps its memory, because products of a warm step allocate nothing.
+  // Reuses its memory, because products must not allocate after the first step.
   thread_local std::string name;
   name.clear();
   scope->AppendTo(&name);

@@ -1,4 +1,4 @@
-// The precision of the matrix products of a model, with exceptions by name.
+// The precision of the matrix products of a model, with exceptions by scope.
 #ifndef NN_MATCHED_PRECISION_H_
 #define NN_MATCHED_PRECISION_H_
 
@@ -12,12 +12,12 @@
 
 namespace regard {
 
-// Rounds operands, except in the scopes that a pattern matches, and in the
-// scopes within them.
+// Rounds the operands of products to bfloat16, except in scopes that a pattern
+// matches, and in scopes inside them.
 class MatchedPrecision : public PrecisionRule {
  public:
-  // Patterns of full names of scopes, such as "decoder/layer[0]/*". They have
-  // the syntax of MatchesSite().
+  // Patterns match full names of scopes, such as "decoder/layer[0]/output". `*`
+  // matches any characters (MatchesSite()).
   explicit MatchedPrecision(std::vector<std::string> full_precision)
       : full_precision_(std::move(full_precision)) {}
 
@@ -27,8 +27,8 @@ class MatchedPrecision : public PrecisionRule {
   const std::vector<std::string> full_precision_;
 };
 
-// Whether `pattern` matches `scope`, a full name, or the name of a scope around
-// it.
+// Whether `pattern` matches `scope`, the full name of a scope, or the name of a
+// scope around it.
 bool MatchesScopeName(const std::string& pattern, absl::string_view scope);
 
 }  // namespace regard

@@ -54,7 +54,7 @@ TEST(MatchedPrecisionTest, AScopeThatAPatternMatchesStaysInFullPrecision) {
     const NameScope<float> layer(tape, "layer", 11);
     EXPECT_EQ(rule.At(tape.scope()), kBfloat16);
   }
-  // Patterns are for whole names, and this one is "decoder/output".
+  // Patterns match full names, and the full name is "decoder/output" here.
   const NameScope<float> output(tape, "output");
   EXPECT_EQ(rule.At(tape.scope()), kBfloat16);
 }
@@ -67,7 +67,7 @@ TEST(MatchedPrecisionTest, WithoutPatternsAllProductsAreRounded) {
   EXPECT_EQ(rule.At(tape.scope()), kBfloat16);
 }
 
-// A star does not stand for the absence of a scope.
+// "*" only matches products inside of scopes.
 TEST(MatchedPrecisionTest, ProductsOutsideOfScopesAreRounded) {
   EXPECT_EQ(MatchedPrecision({"*"}).At(nullptr), kBfloat16);
 }
@@ -111,7 +111,7 @@ TEST(MatchedPrecisionTest, AStepTakesTheRuleOfTheParameters) {
 
 TEST(MatchedPrecisionTest, AWarmStepAllocatesNothing) {
   OneWeight one;
-  // Longer than the name that a string stores without an allocation.
+  // A name too long for the buffer inside a std::string.
   const std::string long_name(60, 'x');
   one.store.set_precision(std::make_shared<MatchedPrecision>(
       std::vector<std::string>{long_name + "/layer[*]", "*output"}));

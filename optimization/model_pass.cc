@@ -11,7 +11,7 @@ namespace regard {
 
 namespace {
 
-// More examples would make the pass slower.
+// More examples would only make the pass slower.
 constexpr int64_t kMaxExamples = 2;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A pass of a model over few examples, for programs that look at what the model
-// computes.
+// Runs a model once on few examples, so that programs can observe its
+// operations.
 #ifndef OPTIMIZATION_MODEL_PASS_H_
 #define OPTIMIZATION_MODEL_PASS_H_
 
@@ -12,8 +12,8 @@
 namespace regard {
 
 // Computes the loss of a few training examples, in training mode. If there are
-// none, evaluates the dev split, and then the test split unless `is_done`
-// returns true. `forward` must be over the parameters of `model`.
+// none, evaluates the dev split. Unless `is_done` then returns true, also
+// evaluates the test split. `forward` must use the parameters of `model`.
 void RunModelOnce(Model<float>& model, uint64_t seed, Forward<float>& forward,
                   const std::function<bool()>& is_done);
 

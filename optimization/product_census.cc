@@ -44,7 +44,7 @@ class Census : public TapeObserver<float> {
     rounded_ = RoundedGemmFlops();
   }
 
-  // The operations of this thread before the next operation.
+  // This thread's totals when the current operation began.
   int64_t flops_ = GemmFlops();
   int64_t rounded_ = RoundedGemmFlops();
   std::vector<OperationProducts> found_;

@@ -1,4 +1,4 @@
-// Which operations of a model multiply matrices, and in which precision.
+// Lists the operations of a model that multiply matrices, with their precision.
 #ifndef OPTIMIZATION_PRODUCT_CENSUS_H_
 #define OPTIMIZATION_PRODUCT_CENSUS_H_
 
@@ -14,15 +14,14 @@ namespace regard {
 struct OperationProducts {
   std::string scope;      // such as "decoder/layer[0]/attention"
   std::string operation;  // such as "Linear"
-  // Floating-point operations of the forward pass, and the part of them in
-  // products whose operands are rounded.
+  // Floating-point operations of the forward pass, and how many of them are in
+  // products with rounded operands.
   int64_t flops = 0;
   int64_t rounded_flops = 0;
 };
 
-// Returns the operations with products in a pass over a few examples, in the
-// order in which they first run. The model computes in the precision of its
-// parameters.
+// Runs the model on a few examples, in the precision of its parameters. Returns
+// the operations with products, in the order in which they first run.
 std::vector<OperationProducts> ProductsOf(Model<float>& model, uint64_t seed);
 
 }  // namespace regard

@@ -25,8 +25,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::FieldsAre;
 
-// Maps 3 numbers to 5 in scope "layer[0]", twice to 5 in scope "layer[1]/full",
-// and multiplies the result by itself outside of scopes.
+// Maps 3 numbers to 5 in scope "layer[0]", and twice to 5 in scope
+// "layer[1]/full". Multiplies the result by itself outside of scopes.
 class Layers : public Model<float> {
  public:
   explicit Layers(int64_t examples) : examples_(examples) {
@@ -42,7 +42,7 @@ class Layers : public Model<float> {
             absl::Span<Var<float>> sums) const override {
     sums[0] = Run(forward, static_cast<int64_t>(examples.size()));
   }
-  // Only has a test set, of 7 examples.
+  // There is only a test set, with 7 examples.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override {
     if (split != Split::kTest) return {};

@@ -283,8 +283,8 @@ std::string WithoutIndices(const std::string& scope) {
   return text.empty() ? "(no scope)" : text;
 }
 
-// Appends a line for each operation and precision: its part of the products,
-// and the scopes in which it runs.
+// Appends a line for each operation and precision, with its percentage of the
+// floating-point operations and the scopes in which it runs.
 void AppendProducts(const std::vector<OperationProducts>& products,
                     std::string* text) {
   struct Line {

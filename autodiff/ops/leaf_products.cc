@@ -9,16 +9,16 @@
 
 namespace regard {
 
-// The state of a part of a leaf with a gradient and of one precision, in the
-// leaf's arena. A part is identified by its place, so all reshaped views of the
-// leaf share the state.
+// The state of products with one part of a leaf in one precision, in the leaf's
+// arena. Only leaves with a gradient have it. A part is identified by its
+// place, so all reshaped views of the leaf share the state.
 template <typename T>
 struct LeafPart {
   PartPlace place;
   ProductPrecision precision;
   LeafPart* next;
 
-  PackedPart<T>* packed;  // null if the leaf's owner keeps no copies
+  PackedPart<T>* packed;  // null for rounded products, or without copies
   int64_t products = 0;   // products of few rows before the copy was made
 
   // The queue of gradient products.
@@ -75,8 +75,8 @@ LeafPart<T>* FindOrAdd(LeafNode<T>* leaf, const WeightPart<T>& part,
   return leaf->parts;
 }
 
-// Returns the transpose of a part in full precision, with a copy if products of
-// few rows are to read it.
+// Returns the transpose of a part in full precision. If products of few rows
+// are to read a copy, returns it with the copy.
 template <typename T>
 ConstMatrix<T> TransposeWithCopy(LeafNode<T>* leaf, const WeightPart<T>& part,
                                  int64_t rows_of_x, int64_t products) {
@@ -100,7 +100,8 @@ ConstMatrix<T> TransposeWithCopy(LeafNode<T>* leaf, const WeightPart<T>& part,
   return packed->Pack(transposed, /*waits=*/products > 1);
 }
 
-// Returns `x`, a part of a weight or its transpose, for rounded products.
+// Returns `x`, a part of a weight or its transpose, with its rounded copy if
+// there is one.
 template <typename T>
 ConstMatrix<T> Rounded(const WeightPart<T>& part, const ConstMatrix<T>& x,
                        int64_t products) {

@@ -4,20 +4,21 @@
 // A part of a leaf that is an operand of products has:
 //
 // * Packed copies, if the leaf's owner keeps such copies (packed_weights.h).
-//   Rounded products have copies of the part and of its transpose, which the
-//   first product makes. Products in full precision have a copy of the
-//   transpose. If
-//   the leaf has a gradient, the second product of few rows makes the copy.
-//   Otherwise one of the first products after a change of the weights makes it.
-//   Later products of all tapes read the copy until the weights change. A large
-//   part without gradient is first read in place by many products of up to
-//   kGemmFewRows rows. Results with the copy are bit-identical.
+//   Later products of all tapes read a copy until the weights change. Results
+//   are bit-identical.
+//   - Rounded products have copies of the part and of its transpose. The first
+//     product makes each copy.
+//   - Products in full precision have a copy of the transpose. If the leaf has
+//     a gradient, the second product of few rows makes it. Otherwise, one of
+//     the first products after a change of the weights makes it. A large part
+//     without gradient is first read in place by many products of up to
+//     kGemmFewRows rows.
 // * A queue of gradient products of few rows for each precision. Their rows are
-// copied, and one
-//   product is computed for each kGemmDepth rows, because each small product
-//   would read and write the whole gradient. The remainder is added after all
-//   records of the backward pass have run. The result is bit-identical to one
-//   product of all rows, in the order in which the backward pass reached them.
+//   copied, and one product is computed for each kGemmDepth rows, because each
+//   small product would read and write the whole gradient. The remainder is
+//   added after all records of the backward pass have run. The result is
+//   bit-identical to one product of all rows, in the order in which the
+//   backward pass reached them.
 //
 // A weight that is not a leaf has neither a copy nor a queue.
 #ifndef AUTODIFF_OPS_LEAF_PRODUCTS_H_
@@ -52,7 +53,7 @@ struct WeightPart {
     return {row * stride + col, rows, cols, stride};
   }
 
-  // The part as it is stored, [rows, cols].
+  // Returns the part as it is stored, [rows, cols].
   ConstMatrix<T> matrix() const {
     const PartPlace at = place();
     return {weight.data() + at.offset, rows, cols, at.stride};
@@ -68,7 +69,7 @@ ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
                                      ProductPrecision precision);
 
 // Returns the part itself, [rows, cols], as the right operand of `products`
-// products, such as those that compute the gradient of x.
+// products. For example, such products compute the gradient of x.
 template <typename T>
 ConstMatrix<T> PartForProducts(const WeightPart<T>& part, int64_t products,
                                ProductPrecision precision);

@@ -24,7 +24,7 @@ namespace {
 constexpr ProductPrecision kFull = ProductPrecision::kFull;
 constexpr ProductPrecision kBfloat16 = ProductPrecision::kBfloat16;
 
-// Returns numbers that depend on the rounding of each operation.
+// Returns values and gradients of operations with products.
 template <typename T>
 std::vector<T> NumbersOfOperations(Tape<T>& tape) {
   const RandomStream stream(1, "operations");
@@ -82,7 +82,7 @@ TEST(PrecisionRuleTest, AFullPrecisionScopeSuspendsIt) {
   EXPECT_EQ(tape.precision(), kBfloat16);
 }
 
-// The backward pass runs after the scope, but must have its precision.
+// The backward pass runs outside of the scope, but must have its precision.
 TEST(PrecisionRuleTest, TheBackwardPassKeepsThePrecisionOfTheForwardPass) {
   RoundingTape tape;
   const Var<float> x = tape.Input({1, 1}, {1 + 0x1p-12F});
@@ -112,8 +112,8 @@ struct Nested {
   }
 };
 
-// Returns the bits of the value and of the gradients of two blocks. The second
-// one runs in scope "full", and the third one in full precision.
+// Returns the bits of the value and of the gradients of three blocks. The
+// second one runs in scope "full", and the third one in a FullPrecisionScope.
 template <typename Block>
 std::vector<std::vector<uint32_t>> BitsOfBlocks(bool recomputes) {
   RoundingTape tape;
@@ -134,7 +134,7 @@ std::vector<std::vector<uint32_t>> BitsOfBlocks(bool recomputes) {
     y = run(y);
   }
   const std::vector<uint32_t> value = Bits(y.span());
-  // A recomputation must not depend on the rule of the tape at that time.
+  // Recomputation must not use the rule that the tape has at that time.
   tape.set_precision_rule(nullptr);
   BackwardFrom(y, 3);
   return {value, GradientBits(x), GradientBits(weight)};

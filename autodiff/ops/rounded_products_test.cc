@@ -1,5 +1,5 @@
-// Tests of operations on a tape whose rule rounds the operands of products. The
-// references are calls of Gemm() on plain arrays.
+// Compares operations on a tape that rounds the operands of products with calls
+// of Gemm() on plain arrays.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -67,8 +67,8 @@ struct OwnWeight {
   PackedWeights<float> packed;
 };
 
-// Compares Linear() with a part of a weight [7, 50] to plain products. The
-// weight may have packed copies.
+// Compares Linear(), with columns of a weight [7, 50], with plain products. If
+// `packed`, the weight has packed copies.
 void CheckLinear(int64_t rows, int64_t first, int64_t count, bool packed) {
   SCOPED_TRACE("rows " + std::to_string(rows) + ", columns " +
                std::to_string(count) + (packed ? ", packed" : ""));
@@ -122,8 +122,8 @@ TEST(RoundedLinearTest, AddsAnArrayWithoutRoundingIt) {
   EXPECT_EQ(weight.grad_data()[0], 3);
 }
 
-// The queue of gradient products is cut every kGemmDepth rows, which is a
-// multiple of 32, so that cuts change no bits.
+// The queue of gradient products is cut every kGemmDepth rows. This is a
+// multiple of 32, so the cuts do not change results.
 TEST(RoundedLinearTest, BatchesHaveTheGradientOfOneProductOfAllRows) {
   ASSERT_EQ(kGemmDepth % 32, 0);
   const int64_t out = 5;
@@ -154,7 +154,7 @@ TEST(RoundedLinearTest, BatchesHaveTheGradientOfOneProductOfAllRows) {
   }
 }
 
-// Without rounding, 1 + 2^-12 stays. With it, 1 is left.
+// Rounding changes 1 + 2^-12 to 1. Full precision keeps it.
 TEST(RoundedLinearTest, TheGradientHasTheProductsOfBothPrecisions) {
   for (const bool packed : {false, true}) {
     for (const int64_t rows : {3, 300}) {
@@ -224,10 +224,10 @@ TEST(RoundedLinearTest, AWeightThatChangesIsRoundedAnew) {
 
 struct BatchedCase {
   Transpositions transposed;
-  bool broadcast;  // whether one b serves both products
+  bool broadcast;  // whether both products share one b
 };
 
-// Compares two products [5, 40] x [40, 6] to plain products.
+// Compares two products [5, 40] x [40, 6] with plain products.
 void CheckMatMul(const BatchedCase& c) {
   const int64_t m = 5, k = 40, n = 6;
   const auto [a_turned, b_turned] = c.transposed;
@@ -274,7 +274,7 @@ TEST(RoundedMatMulTest, HasTheBitsOfPlainProducts) {
       CheckMatMul({{.a = a, .b = b}, false});
     }
   }
-  // Otherwise, all rows of a form one product.
+  // If `a` is not transposed, all rows of `a` are one product instead.
   CheckMatMul({{.a = true, .b = false}, true});
 }
 
@@ -297,8 +297,9 @@ TEST(RoundedMatMulTest, OneMatrixMultipliesAllRowsAtOnce) {
   }
 }
 
-// Compares LinearCrossEntropy() of `rows` rows to products and CrossEntropy().
-// Rows with target -1 must be ignored, and fit into one block of the operation.
+// Compares LinearCrossEntropy() with a plain product and CrossEntropy(). Rows
+// with target -1 must be ignored. All rows must fit into one block of the
+// operation.
 void CheckLoss(const std::vector<int32_t>& targets, bool packed) {
   const int64_t in = 40;
   const int64_t classes = 9;
@@ -333,7 +334,7 @@ void CheckLoss(const std::vector<int32_t>& targets, bool packed) {
   if (count == rows) {
     EXPECT_EQ(loss.item(), expected.item());
   } else {
-    // The losses of ignored rows are zeros between the others.
+    // The zero losses of ignored rows change the order of the sum.
     EXPECT_NEAR(loss.item(), expected.item(), 1e-5 * expected.item());
   }
   EXPECT_EQ(GradientBits(weight),

@@ -1,5 +1,5 @@
-// Compares recurrent operations whose products round their operands with plain
-// loops and calls of Gemm(), bit for bit.
+// Compares recurrent operations on a tape that rounds the operands of products
+// with plain loops and calls of Gemm(), bit for bit.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -22,7 +22,7 @@ using Numbers = std::vector<float>;
 
 constexpr int64_t kBatch = 3;
 constexpr int64_t kTime = 5;
-constexpr int64_t kWidth = 40;  // more than one piece of a product
+constexpr int64_t kWidth = 40;  // longer than one piece of a product
 
 enum class CellKind { kGruBefore, kGruAfter, kLstm };
 
@@ -36,7 +36,7 @@ Numbers Scaled(Numbers x, float factor) {
   return x;
 }
 
-// The operands of a cell, and what it computes on a tape.
+// The operands of a recurrent layer. On() creates them on a tape.
 struct Cell {
   explicit Cell(CellKind kind, int64_t time = kTime)
       : kind(kind),
@@ -53,7 +53,7 @@ struct Cell {
 
   bool has_bias() const { return kind != CellKind::kGruBefore; }
 
-  // The steps share one matrix, in which the rows of a step follow each other.
+  // Returns the rows of `rows` in time-major order.
   Numbers TimeMajor(const float* rows, int64_t cols) const {
     Numbers out;
     for (int64_t t = 0; t < time; ++t) {
@@ -65,7 +65,8 @@ struct Cell {
     return out;
   }
 
-  // Creates the operands on a tape. Uses packed copies if `copies`.
+  // Creates the operands on a tape. With `copies`, the weight has packed
+  // copies.
   SequenceInputs<float> On(Tape<float>& tape, bool copies = false) {
     SequenceInputs<float> in;
     in.projected = tape.Input({kBatch, time, width}, x);
@@ -98,7 +99,7 @@ ConstMatrix<float> WeightOf(const Cell& cell, int64_t first, int64_t rows) {
   return {cell.weight.data() + first * kWidth, rows, kWidth};
 }
 
-// c = a b, or c + a b.
+// Assigns a b to c, or adds it.
 void Multiply(const ConstMatrix<float>& a, const ConstMatrix<float>& b,
               float* c, GemmMode mode = GemmMode::kAssign) {
   Gemm<float>(a, b, {c, a.rows, b.cols}, mode, 1, ProductPrecision::kBfloat16);
@@ -183,7 +184,7 @@ Expected Compute(const Cell& cell) {
   return out;
 }
 
-// Returns the gradients of the products with h from `d_x`, the gradient of the
+// Returns the gradients of the products with h. `d_x` is the gradient of the
 // projected inputs. Both are time-major.
 Numbers ProductGradients(const Cell& cell, const Expected& expected,
                          Numbers d_x) {
@@ -196,7 +197,7 @@ Numbers ProductGradients(const Cell& cell, const Expected& expected,
   return d_x;
 }
 
-// The number of rows of the weight that multiply h.
+// Returns how many rows of the weight multiply h.
 int64_t RowsOfState(const Cell& cell) {
   return cell.kind == CellKind::kGruBefore ? 2 * kWidth : cell.width;
 }
@@ -233,8 +234,8 @@ TEST(RoundedRecurrentTest, HasTheBitsOfPlainProducts) {
   }
 }
 
-// With a single step, the gradient of the initial state can be computed by
-// hand.
+// With a single step, plain products can compute the gradient of the initial
+// state.
 TEST(RoundedRecurrentTest, TheGradientOfTheStateHasTheBitsOfPlainProducts) {
   for (const CellKind kind : kCells) {
     SCOPED_TRACE(static_cast<int>(kind));

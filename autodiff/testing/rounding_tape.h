@@ -1,4 +1,4 @@
-// Tools for tests of tapes whose products round their operands.
+// Tools for tests of tapes that round the operands of products to bfloat16.
 #ifndef AUTODIFF_TESTING_ROUNDING_TAPE_H_
 #define AUTODIFF_TESTING_ROUNDING_TAPE_H_
 
@@ -30,15 +30,14 @@ std::vector<float> NormalFloats(int64_t n, uint64_t seed);
 // Returns a leaf of normal random numbers.
 Var<float> NormalLeaf(Tape<float>& tape, const Shape& shape, uint64_t seed);
 
-// Sets the gradient of y, an output, to normal random numbers, and runs the
-// backward pass of the whole tape. Returns the gradient.
+// Sets the gradient of `y`, an output, to normal random numbers and returns it.
+// Runs the backward pass of the whole tape.
 std::vector<float> BackwardFrom(Var<float> y, uint64_t seed);
 
-// Returns the bits of numbers. Unlike a comparison of numbers, a comparison of
-// bits tells 0 from -0.
+// Returns the bits of numbers. Comparing bits distinguishes 0 from -0.
 std::vector<uint32_t> Bits(absl::Span<const float> x);
 
-// Returns the bits of the gradient of x. Empty if there is no gradient.
+// Returns the bits of the gradient of x, or nothing if it has no gradient.
 std::vector<uint32_t> GradientBits(Var<float> x);
 
 }  // namespace regard

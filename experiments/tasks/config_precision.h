@@ -8,12 +8,13 @@
 
 namespace regard {
 
-// Sets the precision in which `model` computes products to the precision of the
-// config. BuildTask() calls this function.
+// Makes `model` compute products in the precision that the config selects.
+// BuildTask() calls this function.
 void SetPrecision(const Experiment& config, Model<float>& model);
 
-// Adds an error for each pattern of `keep_float32` that matches no scope with
-// products. Does nothing before the parameters of `model` are finalized.
+// Adds an error for each pattern of `keep_float32` that does not match any
+// scope with products. Does nothing before the parameters of `model` are
+// finalized.
 void ValidateFullPrecision(Model<float>& model, const Experiment& config,
                            ConfigProblems& problems);
 

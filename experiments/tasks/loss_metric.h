@@ -1,4 +1,4 @@
-// The metric that "dev/loss" stands for in a config.
+// Resolves the name "dev/loss" in a config.
 #ifndef EXPERIMENTS_TASKS_LOSS_METRIC_H_
 #define EXPERIMENTS_TASKS_LOSS_METRIC_H_
 
@@ -8,8 +8,8 @@
 
 namespace regard {
 
-// Replaces "dev/loss" with the metric of the task that is its loss, such as the
-// mean squared error of a regression. Adds a note for each replacement.
+// Replaces "dev/loss" with the task's metric that is its loss, such as the mean
+// squared error of a regression. Adds a note for each replacement.
 void ReplaceLossMetric(const Plugins& plugins, Experiment& config,
                        ConfigProblems& problems);
 

@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Returns a config of a small Transformer, with further fields.
+// Returns a config of a small Transformer with additional `fields`.
 Experiment Config(const std::string& fields) {
   Experiment config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -37,7 +37,7 @@ std::unique_ptr<Task> TaskOf(const Experiment& config) {
   return BuildTask(config, BuiltInPlugins()).value();
 }
 
-// Returns the problems of the task, as `path: text`, and then its notes.
+// Returns the problems of the task as `path: text`, followed by its notes.
 std::vector<std::string> ProblemsOf(const std::string& fields) {
   const Experiment config = Config(fields);
   ConfigProblems problems;

@@ -120,7 +120,7 @@ def _report(options, measured, peak, exponents, problems):
 def main():
     options = _options()
     if options.busy or options.precision == "bfloat16":
-        # The targets are for float32 and an idle machine.
+        # Targets are for float32 and an idle machine.
         no_targets = {field.name: field.default
                       for field in dataclasses.fields(works.Work)
                       if field.name in works.TARGETS}

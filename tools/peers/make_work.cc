@@ -113,9 +113,9 @@ BertConfig BertOf(const WorkOptions& options) {
   return config;
 }
 
-// Computes sentence embeddings by a BERT, like //tools:embed, for a batch of
-// sentences of one length, given as ids. NumbersToCompare() returns the
-// embedding of the last sentence.
+// Computes sentence embeddings with a BERT model, like //tools:embed. A batch
+// contains sentences of equal length, given as ids. NumbersToCompare() returns
+// the embedding of the last sentence.
 class EmbeddingWork : public TimedWork {
  public:
   explicit EmbeddingWork(const WorkOptions& options)
@@ -141,7 +141,7 @@ class EmbeddingWork : public TimedWork {
   ParameterStore<float>& parameters() override { return parameters_; }
 
   void Step() override {
-    // Made after the precision of the parameters was set.
+    // The first step creates it, after the precision of the parameters is set.
     if (embedder_ == nullptr) {
       embedder_ = std::make_unique<SentenceEmbedder>(
           bert_, parameters_, pieces_, bert_.longest_position(), threads_);

@@ -12,14 +12,14 @@ import works
 # Maximum relative or absolute difference between the numbers of a step in two
 # frameworks.
 _TOLERANCE = 1e-4
-# The same for products in bfloat16, as the norm of the differences relative to
-# the norm of the numbers in float32. A number in bfloat16 has 8 significant
-# bits, so rounding changes it by at most 2^-8 of it, and a product of two
-# rounded numbers changes by about twice as much. Sums do not increase the
-# relative error, because the errors of their terms are independent.
+# Maximum difference in bfloat16: the norm of the differences, relative to the
+# norm of the numbers in float32. A bfloat16 has 8 significant bits, so rounding
+# has a relative error of at most 2^-8. The error of a product of two operands
+# is about twice as large. Errors of terms are independent, so sums do not
+# increase the relative error.
 _TOLERANCE_IN_BFLOAT16 = 2 * 2**-8
 # Maximum fraction of generated ids that differ in bfloat16. Rounding can change
-# which of two ids is more probable, and all later ids of the text then differ.
+# which of two ids is more probable. All later ids of the text then differ.
 # Unrelated models would agree on almost no id.
 _OTHER_IDS_IN_BFLOAT16 = 0.25
 _PAUSE = 0.05  # seconds until spinning threads go to sleep
@@ -136,7 +136,7 @@ def measure(work, options, problems):
             for pair in pairs:
                 if pair not in kept:
                     pair[0].close()
-        # With bfloat16, weights have several sizes.
+        # In bfloat16, the frameworks do not read the same number of bytes.
         if work.gigabytes() and options.precision == "float32":
             with _Reader(options.read_peak) as reader:
                 _take_turns(chosen, options, reader)

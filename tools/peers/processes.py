@@ -16,9 +16,9 @@ NAMES = {"regard": "Regard", "torch": "PyTorch", "jax": "JAX",
          "onnx": "ONNX Runtime", "ctranslate2": "CTranslate2",
          "regard_float32": "Regard in float32"}
 
-# Regard's program, with the precision of the run, and always with float32.
+# Regard in the selected precision, and Regard in float32.
 REGARD = ("regard", "regard_float32")
-# The frameworks whose products on CPUs support bfloat16; see README.md.
+# The frameworks with bfloat16 products on CPUs (README.md).
 _IN_BFLOAT16 = ("regard", "torch")
 
 

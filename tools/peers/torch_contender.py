@@ -127,8 +127,8 @@ def main():
     weights = weights_of.load(work, arguments.weights)
     model = _make(work, weights, form, tuned=form.endswith("tuned"))
     if work.kind in works.FORWARD:
-        # One context for all steps, because its end discards the weights that
-        # it has converted.
+        # All steps share one context. At its end, autocast would discard the
+        # weights that it has converted.
         with _precision(arguments.precision):
             _serve_inference(work, model, form.startswith("compiled_"))
     else:

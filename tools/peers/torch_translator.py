@@ -213,7 +213,8 @@ class TunedTranslator(Translator):
                 below[:, :2 * h] + recurrent[:, :2 * h]).chunk(2, dim=1)
             fresh = torch.tanh(
                 torch.addcmul(below[:, 2 * h:], reset, recurrent[:, 2 * h:]))
-            # States remain in float32 if autocast computes gates in bfloat16.
+            # The state remains in float32, even if autocast computes gates in
+            # bfloat16.
             new.append(torch.lerp(fresh.to(before.dtype), before,
                                   update.to(before.dtype)))
         return new

@@ -11,8 +11,8 @@
 
 namespace regard {
 
-// Has the same fields as Work in works.py, and the settings of the benchmark.
-// Unused fields are 0.
+// Options of a workload: the fields of Work in works.py, and settings of the
+// benchmark. Unused fields are 0.
 struct WorkOptions {
   std::string name;
   std::string kind;
@@ -26,7 +26,7 @@ struct WorkOptions {
   int64_t target_vocabulary = 0;
   bool bidirectional = false;
   bool ragged = false;
-  bool bfloat16 = false;  // whether products round their operands
+  bool bfloat16 = false;  // whether products round operands to bfloat16
   int64_t beam = 0;
   int64_t heads = 0;
   int64_t feed_forward = 0;

@@ -3,9 +3,8 @@
 //   ROWS INNER COLUMNS LEFT_TRANSPOSED RIGHT_TRANSPOSED IN_BFLOAT16 PACKED
 //   SECONDS
 //
-// The answer is the GFLOP/s by processor time, and the sum of the absolute
-// values of the result. The answer is "-" if the library does not support the
-// product.
+// Prints the GFLOP/s by processor time, and the sum of the absolute values of
+// the result. Prints "-" if the library does not support the product.
 #include <time.h>
 
 #include <algorithm>

@@ -21,7 +21,7 @@ ConstMatrix<float> Stored(const float* data, int rows, int columns,
 }
 
 ProductShape shape;
-// The packed right operand, or null.
+// The packed right operand, in full precision or rounded. May be null.
 float* panels;
 uint32_t* pairs;
 
