@@ -281,8 +281,8 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   const int64_t queries = in.queries.dim(2);
   const int64_t in_batch = in.queries.dim(0) * queries * numbers_of_row;
   const bool records = forward.tape().recording();
-  // A block copies the keys and values that it sees. In a search step, the copy
-  // takes more time than all scores.
+  // A block copies the keys and values that it sees. In a search step, this
+  // copy takes longer than the computation of all scores.
   if (!CanAttendToKeyRuns() && !records &&
       (queries == 1 || in_batch <= in.keys.size() + values.size())) {
     return 0;

@@ -5,19 +5,20 @@
 // Hook points, in the scope "attention":
 //
 //   queries, keys, values
-//   log_decays      with a forgetting gate
+//   log_decays      if there is a forget gate
 //   distance_bias   of the position encoding, [1, heads, 1, distances]
 //   scores          undefined where the mask hides a key
 //   weights         before dropout
 //   context
 //
-// A hook can mask or scale a head by multiplying its context by a factor.
-// Multiplying its weights after dropout would have the same effect. Keys that a
-// selection leaves out have score -inf and weight 0. Row statistics of the
-// weights use memory that is linear in the number of queries.
+// To mask or scale a head, a hook can multiply the head's context by a factor.
+// This has the same effect as multiplying the head's weights after dropout.
+// Keys that the selection leaves out have score -inf and weight 0. Row
+// statistics of the weights use memory that is linear in the number of queries.
 //
-// The layer computes the context by the blocked kernel, for scores of inner
-// form, or row by row. docs/attention_drivers.md says how the layer chooses.
+// The layer computes the context row by row, or with the blocked kernel if the
+// score is an InnerForm. docs/attention_drivers.md lists all conditions for the
+// blocked kernel.
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 
@@ -39,9 +40,9 @@ class Attention;
 
 // Masked keys and values do not affect the weights or the context of a query,
 // even if they are NaN. A NaN in a masked value does not affect any gradient. A
-// NaN in a masked key does not affect the gradients of the values. It may
-// affect the gradients of queries, keys and parameters:
-// docs/decisions/0010-hidden-numbers.md.
+// NaN in a masked key does not affect the gradients of the values, but may
+// affect the gradients of queries, keys and parameters
+// (docs/decisions/0010-hidden-numbers.md).
 template <typename T>
 struct AttendInputs {
   // `score.keys` come from Prepare(). If both the mask and the config have a
@@ -63,7 +64,7 @@ struct AttentionResult {
 };
 
 // Biases that a layer adds to scores after map_before: the bias of the position
-// encoding, and the bias of the forgetting gate.
+// encoding, and the bias of the forget gate.
 template <typename T>
 struct LayerBias {
   DistanceBias<T> distance;
@@ -97,8 +98,9 @@ class AttentionLayer {
   Var<T> ContextSideBySide(Forward<T>& forward, ScoreInputs<T> inputs,
                            Var<T> values, int64_t heads) const;
 
-  // The largest accepted |query position - key position|, or kUnlimited. If the
-  // window masks all keys beyond the score's limit, this limit is ignored.
+  // The largest |query position - key position| that the layer accepts, or
+  // kUnlimited. If the window masks all keys beyond the score's limit, the
+  // result ignores the score's limit.
   int64_t MaxDistance() const;
 
   // Whether the score reads ScoreInputs::previous_weights and
@@ -109,8 +111,8 @@ class AttentionLayer {
  private:
   // The mask with the narrower of its window and the config's window.
   Mask NarrowWindow(Mask mask) const;
-  // Biases for `queries` queries and `keys` keys, from x and the state of
-  // `inputs`.
+  // Returns the biases for `queries` queries and `keys` keys. Reads x and the
+  // state in `inputs`.
   LayerBias<T> Bias(Forward<T>& forward, const ScoreInputs<T>& inputs,
                     int64_t queries, int64_t keys) const;
   // Scores after map_before, plus `bias`, which must be empty unless there is a

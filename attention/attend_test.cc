@@ -32,8 +32,9 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
 
-// A score whose inner form gives key 2 all the weight, but whose scores are
-// all 0. The context therefore shows whether the blocked kernel computed it.
+// A score whose InnerForm gives key 2 all the weight, but whose Score() returns
+// 0 for every key. The context therefore shows whether the blocked kernel
+// computed it.
 template <typename T>
 class TwoFaced : public ScoringFunction<T> {
  public:

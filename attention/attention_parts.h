@@ -1,6 +1,6 @@
 // The parts of attention that a config chooses: score, position encoding,
-// normalizer, sink, forgetting gate, score maps and key selection.
-// AttentionLayer uses these parts.
+// normalizer, sink, forget gate, score maps and key selection. AttentionLayer
+// uses these parts.
 #ifndef ATTENTION_ATTENTION_PARTS_H_
 #define ATTENTION_ATTENTION_PARTS_H_
 
@@ -24,11 +24,12 @@ class Attention;
 
 template <typename T>
 struct AttentionParts {
-  // `config` has passed AttentionRegistry::Validate(). The parameters of the
-  // score are directly in `scope`. The other parts have the scopes
-  // "position_encoding", "normalizer", "sink", "forget", "map_before" and
-  // "map_after". The slots of the state have the same scopes, and the slots of
-  // the score are in "score".
+  // `config` must have passed AttentionRegistry::Validate(). The parameters of
+  // the score are directly in `scope`, and its state slots are in the scope
+  // "score". A selection has no parameters, and its slots are in the scope
+  // "selection". Each other part has one scope for its parameters and slots:
+  // "position_encoding", "normalizer", "sink", "forget", "map_before" or
+  // "map_after".
   AttentionParts(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
@@ -40,13 +41,12 @@ struct AttentionParts {
   std::unique_ptr<ScoreMap<T>> map_before;     // may be null
   std::unique_ptr<ScoreMap<T>> map_after;      // may be null
   std::unique_ptr<KeySelection<T>> selection;  // may be null
-  // Whether map_before or map_after reads other keys of a row to compute an
-  // element.
+  // Whether the map reads other keys of a row to compute an element.
   bool map_before_mixes_keys = false;
   bool map_after_mixes_keys = false;
   bool uses_history;
-  // Number of copies of each key head that a score without kGroupedHeads
-  // receives.
+  // Number of copies of each key head that the score receives. 1 if the score
+  // has kGroupedHeads.
   int64_t key_copies;
 };
 

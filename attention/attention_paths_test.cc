@@ -31,7 +31,8 @@ namespace {
 constexpr int64_t kHeads = 2;
 constexpr int64_t kWidth = 4;
 
-// Scores with and without inner form, with and without Prepare().
+// Scores with and without an InnerForm, and with and without their own
+// Prepare().
 constexpr const char* kScores[] = {"dot {}", "scaled_dot {}",
                                    "additive { width: 3 }",
                                    "scaled_bilinear {}", "cosine {}"};
@@ -119,7 +120,8 @@ class NoDistanceBias : public Hook<double> {
   }
 };
 
-// Tests the blocked kernel and the row-by-row path.
+// A hook replaces the bias of ALiBi by 0. The context must then equal the
+// context without ALiBi, with the blocked kernel and on the row-by-row path.
 TEST(AttentionPathsTest, AReplacedBiasOfDistancesTakesEffect) {
   for (const std::string rest : {"", " normalizer { sparsemax {} }"}) {
     const auto context = [&](const std::string& encoding, bool replaced) {

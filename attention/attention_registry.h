@@ -28,8 +28,8 @@ template <typename T>
 using ScorerFactory =
     OptionFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
 
-// Return whether the config has a forgetting gate or a key selection. `none`
-// does not count.
+// Return whether the config has a forget gate or a key selection. The option
+// `none` counts as absent.
 bool HasForget(const Attention& config);
 bool HasSelection(const Attention& config);
 

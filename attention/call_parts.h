@@ -48,8 +48,9 @@ Var<T> AddBias(Var<T> scores, const DifferenceBias<T>& bias) {
   return scores;
 }
 
-// Returns the RowBlockPosition of the weights of a call or of a part. The
-// queries begin at `positions`.
+// Returns the position of a block of weights in the weights of the whole call.
+// The first row of the block is query `first_query` of example `example`.
+// `positions` are the positions of the block's queries and keys.
 inline RowBlockPosition RowBlockPositionOf(const Positions& positions,
                                            int64_t example = 0,
                                            int64_t first_query = 0) {
@@ -66,8 +67,8 @@ struct RowStatisticsWriter {
   AttentionStatistics to = {};
   RowBlockPosition place = {};
 
-  // Writes the statistics of weights [1, heads, rows, keys]. `part` is the
-  // part's mask.
+  // Writes the statistics of weights [1, heads, rows, keys]. `part` is the mask
+  // of these rows and keys.
   template <typename T>
   void Write(Var<T> weights, const Mask& part) const {
     if (!to.has_value()) return;

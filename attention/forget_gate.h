@@ -1,7 +1,7 @@
-// The forgetting gate of attention (Lin et al., "Forgetting Transformer:
-// softmax attention with a forget gate", 2025, arXiv 2503.02130). Each head
-// computes a gate f_t from the layer's input x_t at each position t. The gates
-// add a bias to the scores.
+// The forget gate of attention (Lin et al., "Forgetting Transformer: softmax
+// attention with a forget gate", 2025, arXiv 2503.02130). Each head computes a
+// gate f_t from the layer's input x_t at each position t. The gates add a bias
+// to the scores.
 //
 //   f_t    = sigmoid(w . x_t + b)
 //   c_t    = log f_1 + .. + log f_t

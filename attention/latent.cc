@@ -33,7 +33,7 @@ Var<T> TimesMatrices(Var<T> x, Var<T> matrices, int64_t groups,
   return product.Reshape({s[0], s[1], s[2], product.dim(3)});
 }
 
-// The first `width` columns of x, and the other columns.
+// Returns the first `width` columns of x, and the remaining columns.
 template <typename T>
 std::pair<Var<T>, Var<T>> Parts(Var<T> x, int64_t width) {
   return {Slice(x, /*axis=*/-1, 0, width),
@@ -89,8 +89,8 @@ void ValidateLatent(const Latent& options, const LatentWidths& widths,
                               "most 2^30; got ",
                               options.rotary_width(), ", at most ", most));
   }
-  // A resolved config sets every field, so fields are compared with the
-  // defaults.
+  // A resolved config sets every field, so a field counts as set only if it
+  // differs from its default.
   const Latent& defaults = Latent::default_instance();
   if (options.epsilon() != defaults.epsilon() && !options.norm()) {
     problems.Note("epsilon", "has no effect: `norm` is false");

@@ -7,22 +7,28 @@
 //   v_j = V_h c_j                           value of head h
 //   q_i = [Q_h x_i; rotary(P_h x_i, i)]     query of head h
 //
-// All heads share c and r. A decoder only caches c and r for each position.
-// The layer has two forms, which compute the same function:
+// All heads share c and r. A decoder only caches c and r for each position. The
+// layer has two forms, which compute the same function:
 //
 //   materialized: attends to k and v.
 //   absorbed: q . k = [K_h^T Q_h x_i; rotary(P_h x_i, i)] . [c_j; r_j], and
 //       sum_j w_j v_j = V_h sum_j w_j c_j. The heads share one key, [c; r],
 //       and one value, c, so neither k nor v is ever in memory.
 //
-// The absorbed form has inner form, so the blocked kernel computes it.
+// The score of the absorbed form is an InnerForm, so the blocked kernel can
+// compute it.
 //
-// The layer is plain multi-head attention if `rank` is the width of the input,
-// latent.weight is the identity, `norm` and `bias` are false, and there is no
-// rotary part. Outputs of the materialized form, and gradients of the
-// projections, are then bit-identical.
+// The layer is plain multi-head attention under these conditions:
 //
-// Names in DeepSeek's models, with equal shapes:
+//   * `rank` is the width of the input.
+//   * latent.weight is the identity.
+//   * `norm` and `bias` are false.
+//   * There is no rotary part.
+//
+// Outputs of the materialized form, and gradients of the projections, are then
+// bit-identical to plain multi-head attention.
+//
+// Parameters of DeepSeek's models that have the same shapes:
 //
 //   latent, latent_norm                kv_a_proj_with_mqa, kv_a_layernorm
 //   key, value                         the rows of each head in kv_b_proj
@@ -64,7 +70,8 @@ struct LatentWidths {
 // Returns the options with `rank` and `rotary_width` filled in.
 Latent LatentWithDefaults(const Latent& options, const LatentWidths& widths);
 
-// The widths with which a score is constructed for `complete` options.
+// The widths with which the score is constructed. `complete` comes from
+// LatentWithDefaults().
 ScoreWidths LatentScoreWidths(const Latent& complete,
                               const LatentWidths& widths);
 
@@ -73,12 +80,12 @@ ScoreWidths LatentScoreWidths(const Latent& complete,
 void ValidateLatent(const Latent& options, const LatentWidths& widths,
                     ConfigProblems& problems);
 
-// Validates options that are absent or have `none`. Adds a note if the other
-// fields have no effect.
+// Validates options that are absent or contain `none`. Adds a note if fields
+// other than `none` are set, because they have no effect.
 void ValidateNoLatent(const Latent& options, ConfigProblems& problems);
 
-// Adds the problems of a valid `attention` in combination with `complete`
-// options. Paths are relative to the message that contains both.
+// Adds the problems of combining a valid `attention` with `complete` options.
+// Paths are relative to the message that contains both.
 void ValidateLatentAttention(const AttentionRegistry& registry,
                              const Attention& attention, const Latent& complete,
                              const LatentWidths& widths,
@@ -98,8 +105,8 @@ class LatentKeys {
     Var<T> latents;  // [batch, 1, keys, rank]
     Var<T> rotary;   // [batch, 1, keys, rotary width]; the width may be 0
   };
-  // The maps from a latent to the keys [key heads * head, rank] and to the
-  // values [value heads * value width, rank].
+  // The maps from a latent to the keys and to the values of all heads. Their
+  // weights are [key heads * head, rank] and [value heads * value width, rank].
   struct Maps {
     const LinearLayer<T>& key;
     const LinearLayer<T>& value;

@@ -206,7 +206,8 @@ TEST(LatentTest, BothFormsAreEqualInDouble) { ExpectEqualForms<double>(1e-10); }
 
 TEST(LatentTest, BothFormsAreEqualInFloat) { ExpectEqualForms<float>(1e-6); }
 
-// There are more keys and queries than fit into one block of the kernel.
+// The two forms must also be equal if queries and keys span several blocks of
+// the kernel.
 TEST(LatentTest, BothFormsAreEqualAtLengthsOfSeveralBlocks) {
   const std::string fields = "heads: 2 latent { rank: 4 rotary_width: 2";
   Layer<double> one(Config(fields, "MATERIALISED", "scaled_dot {}"));

@@ -18,8 +18,7 @@ namespace regard {
 // The names of the slots of a state.
 class StateSlots {
  public:
-  // Returns the number of the new slot. CHECK-fails if the name is already
-  // used.
+  // Returns the index of the new slot. CHECK-fails if the name is already used.
   int Add(std::string name) {
     REGARD_CHECK(std::find(names_.begin(), names_.end(), name) == names_.end())
         << "slot " << name << " is declared twice";
@@ -35,7 +34,8 @@ class StateSlots {
 };
 
 // A scope in which a layer declares its slots, in its constructor:
-// `keys_(slots.Add("keys"))`. Cheap to copy. The StateSlots must outlive it.
+// `keys_(slots.Add("keys"))`. Cheap to copy. The StateSlots must outlive the
+// scope.
 class SlotScope {
  public:
   SlotScope(StateSlots& slots, std::string prefix)
@@ -68,9 +68,9 @@ class LayerState {
   virtual ~LayerState() = default;
 
   // Appends `part` [rows, .., n, width] to a growing slot. Returns the whole
-  // slot, [rows, .., extent, width]. The slot begins with the positions
-  // appended so far, and may have further positions, with finite values. A
-  // mask, such as a causal one, must hide the further positions.
+  // slot, [rows, .., extent, width]. It begins with the positions appended so
+  // far. It may have further positions with finite values, which a mask must
+  // hide, such as a causal mask.
   virtual Var<T> Append(int slot, Var<T> part) = 0;
 
   // Returns the value [rows, ..] of a per-row slot. Empty if it was never set.

@@ -22,8 +22,8 @@ namespace regard {
 // A call may be a part of a longer call, with some rows of its queries and a
 // range of its keys. The spans then belong to the longer call.
 struct Mask {
-  // Number of valid keys per example, [batch], or per query, [batch, queries]:
-  // a query sees rows 0 .. length - 1. Empty means all.
+  // Number of valid keys, per example [batch] or per query [batch, queries]. A
+  // query sees only the key rows 0 .. length - 1. Empty means all.
   absl::Span<const int32_t> key_lengths = {};
   // Whether a query only sees keys at its own and earlier positions.
   bool causal = false;
@@ -48,8 +48,8 @@ struct Mask {
   int64_t first_key = 0;
   int64_t all_queries = 0;
   int64_t all_keys = 0;
-  // The columns that each query of a part sees, if the part's columns are runs
-  // of keys. Keys of these columns that the mask hides have score -inf.
+  // For a part whose columns are runs of keys: the range of columns that each
+  // query sees. Masked keys in this range have score -inf.
   absl::Span<const KeyRange> seen = {};
 
   bool is_part() const { return all_queries > 0; }
@@ -74,9 +74,9 @@ struct Mask {
   }
 };
 
-// The keys that one query sees: rows begin .. end - 1, except `hidden`. The
-// range may be empty, but 0 <= begin <= end. If `dense` is not null, a key is
-// only visible if its entry is nonzero.
+// The keys that one query sees: rows begin .. end - 1, except row `excluded`.
+// The range may be empty, but 0 <= begin <= end. If `dense` is not null, key j
+// is only visible if dense[j] is nonzero.
 struct VisibleKeys {
   int64_t begin;
   int64_t end;
@@ -149,8 +149,8 @@ class MaskReader {
     return keys;
   }
 
-  // The union of the ranges of the example's queries. `dense` and `hidden` do
-  // not reduce it.
+  // The smallest range that contains the ranges of all queries of the example.
+  // Ignores `dense` and `excluded`.
   VisibleKeys Range(int64_t example) const {
     VisibleKeys range = {keys_, 0, nullptr, -1};
     const int64_t rows =
@@ -165,9 +165,8 @@ class MaskReader {
     return range;
   }
 
-  // Whether all queries of an example see the same keys. For a part, returns
-  // the value of the longer call, so that kernels make the same choice for
-  // every part.
+  // Whether all queries of an example see the same keys. All parts of a call
+  // return the same value, so that kernels make the same choice for every part.
   bool IsSameForAllQueries() const {
     return !mask_.causal && mask_.window == 0 && mask_.dense.empty() &&
            mask_.excluded.empty() && !per_query_;

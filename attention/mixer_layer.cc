@@ -41,7 +41,7 @@ Compaction CompactionOf(absl::Span<const uint8_t> valid, int64_t time,
   return compaction;
 }
 
-// Calls f(name, term, number) for each array of `terms`.
+// Calls f(name, term, index) for each array of `terms`.
 template <typename Terms, typename F>
 void ForEachTerm(Terms& terms, F f) {
   f("queries", terms.queries, 0);
@@ -118,7 +118,8 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
                                const MixerInputs<T>& inputs) const {
   const int64_t first = inputs.state == nullptr ? 0 : inputs.first_position;
   const int64_t time = terms.values.dim(2);
-  // States accumulate over the whole sequence.
+  // A state accumulates terms of the whole sequence, so its products need full
+  // precision.
   const FullPrecisionScope<T> full(forward.tape());
   const HookRequest request = forward.Request("weights");
   const MixerTerms<T> all =

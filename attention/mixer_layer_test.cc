@@ -114,7 +114,8 @@ TEST(MixerLayerTest, AMixerMayHaveNeitherQueriesNorKeys) {
               ElementsAre(.5f, 0, 0, .5f));
 }
 
-// Records the precision of products in its parts.
+// A mixer that checks the precision of products in each of its methods, and
+// counts calls.
 template <typename T>
 class Precisions : public Halves<T> {
  public:

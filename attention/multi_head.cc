@@ -26,8 +26,7 @@ bool FitSideBySide(int64_t queries, Var<T> keys) {
   return queries <= kBlock || keys.dim(2) % kFewPlaces != 0;
 }
 
-// The minimum number of successive heads that share a key head and a value
-// head.
+// Number of successive heads that must share a key head and a value head.
 int64_t JoinedHeads(const AttentionRegistry& scorers, const MultiHead& config) {
   if (!config.has_head_output()) return 1;
   const HeadOutputInfo* const info =

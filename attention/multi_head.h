@@ -59,12 +59,17 @@ struct MultiHeadWidths {
 // parts equal the source prepared at once.
 template <typename T>
 struct PreparedSource {
-  // The keys as the score prepares them, [batch, key heads, keys, width]. If
-  // the score lacks kGroupedHeads, they are [batch, heads, keys, width]. If the
-  // attention reads heads side by side, keys are [batch, keys, key heads * head
-  // width], and values have the same layout. Prepare() may split the heads for
-  // a hook. With `latent`, `keys` are the rotary parts, [batch, 1, keys, rotary
-  // width], and `values` are the latents, [batch, 1, keys, rank].
+  // The keys as the score prepares them:
+  //
+  //   [batch, key heads, keys, width]   if the score has kGroupedHeads
+  //   [batch, heads, keys, width]       otherwise
+  //   [batch, keys, key heads * width]  if the attention reads heads side by
+  //                                     side, as it reads `values` then too
+  //
+  // For a hook, Prepare() may split heads that would be side by side.
+  //
+  // With `latent`, `keys` are the rotary parts, [batch, 1, keys, rotary width],
+  // and `values` are the latents, [batch, 1, keys, rank].
   Var<T> keys;
   Var<T> values;  // [batch, value heads, keys, value width]
 };
@@ -112,7 +117,7 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
 template <typename T>
 class MultiHeadAttention {
  public:
-  // `config` has passed ValidateMultiHead().
+  // `config` must have passed ValidateMultiHead().
   MultiHeadAttention(const AttentionRegistry& scorers, const MultiHead& config,
                      const ParameterScope<T>& scope,
                      const MultiHeadWidths& widths,
@@ -120,8 +125,9 @@ class MultiHeadAttention {
 
   // Prepares keys [batch, keys, key width] and values [batch, keys, value
   // width]. The first key is at `key_position`. Sources prepared in parts may
-  // be joined along the keys. If the attention has slots, the parts need a
-  // state. With `latent`, `keys` and `values` must be the same Var.
+  // be joined along the keys. If the attention declares slots, preparing a
+  // source in parts requires a state. With `latent`, `keys` and `values` must
+  // be the same Var.
   PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys, Var<T> values,
                             int64_t key_position = 0,
                             LayerState<T>* state = nullptr) const;

@@ -148,7 +148,8 @@ TEST(MultiHeadPartsTest, ParametersAreAllThereIsToSave) {
   EXPECT_EQ(loaded.Run(5, 5), saved.Run(5, 5));
 }
 
-// The plain layer is computed by the blocked kernel, so its rounding differs.
+// The blocked kernel computes only the plain layer, so the outputs may differ
+// by rounding.
 TEST(MultiHeadPartsTest, ALayerWithAFactorOfOneIsPlainAttention) {
   EXPECT_THAT(
       Layer(

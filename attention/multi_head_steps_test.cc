@@ -49,7 +49,7 @@ Var<double> Part(Tape<double>& tape, int64_t begin, int64_t count) {
   return part;
 }
 
-// Compares causal self-attention in steps of these sizes with the full pass.
+// Causal self-attention in steps of these sizes must equal the full pass.
 void ExpectStepsEqualTheFullPass(
     const std::string& attention, const std::vector<int64_t>& steps,
     const std::string& layer_fields = "heads: 2 head_width: 4") {
@@ -164,8 +164,8 @@ TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithANormOfQueriesAndKeys) {
   }
 }
 
-// Tests head outputs, and keys and values with different numbers of heads and
-// widths.
+// The layers have head outputs, or keys and values that differ in width and in
+// number of heads.
 TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithHeadOutputs) {
   for (const char* score :
        {"scaled_dot {}", "scaled_dot {} position_encoding { rotary {} }",

@@ -47,8 +47,8 @@ template <typename T>
 class NadarayaWatsonModel : public Model<T> {
  public:
   // The points of `train` are the known points. Evaluate() predicts the points
-  // of the other splits, which have the same width. `attention` has passed
-  // AttentionRegistry::Validate().
+  // of the other splits, which have the same width. `attention` must have
+  // passed AttentionRegistry::Validate().
   NadarayaWatsonModel(const AttentionRegistry& scorers,
                       const Attention& attention, const NadarayaWatson& options,
                       CurveSplits points, const ModelOptions& model_options);

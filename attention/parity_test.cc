@@ -77,7 +77,8 @@ class MultiHeadRun {
     return fixture_[name].shape[2];
   }
 
-  // Compares an output, and sets its gradient to the fixture's projection.
+  // Compares `output` with the fixture, and sets the gradient of `output` to
+  // the fixture's weights.
   void Expect(const std::string& name, Var<float> output) {
     ExpectParity(output.span(), fixture_[name], name);
     const std::vector<float> weights = fixture_.Floats(name + ".weights");

@@ -21,8 +21,9 @@ inline int64_t PositionsWithin(int64_t distance) {
 // position first_key + j.
 struct Positions {
   int64_t first_query = 0;
-  // With 1, the query rows are successive positions, as in a Transformer layer.
-  // With 0, they are alternatives at one position, like the beams of a search.
+  // If 1, the query rows are successive positions, as in a Transformer layer.
+  // If 0, the query rows are alternatives at one position, like the beams of a
+  // search.
   int64_t query_step = 1;
   int64_t first_key = 0;
 

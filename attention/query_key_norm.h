@@ -6,8 +6,8 @@
 //
 // Here, x is the query or the key of a head, d is its width, and the gain w is
 // learned. The norm bounds the scores, so that training does not diverge at
-// large learning rates. RMS norm with an epsilon of 1 leaves queries and keys
-// far below 1 unchanged, so the layer is then plain attention.
+// large learning rates. With an epsilon of 1, RMS norm hardly changes queries
+// and keys whose elements are far below 1. The layer is then plain attention.
 //
 // Sources:
 //

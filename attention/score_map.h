@@ -31,8 +31,9 @@ class ScoreMapConfig;
 template <typename T>
 class ScoreMap {
  public:
-  // Whether an element of the result depends on other heads, or on other keys.
-  // No element may depend on another query or example.
+  // Whether an element of the result depends on other heads (kMixesHeads) or on
+  // other keys (kMixesKeys). An element must never depend on another query or
+  // example.
   static constexpr bool kMixesHeads = false;
   static constexpr bool kMixesKeys = false;
   // Whether the map is for scores only. Choosing it for weights is then an
@@ -52,8 +53,8 @@ class ScoreMap {
   // x [batch, heads, queries, keys] -> the same shape. Before the normalizer, x
   // contains scores. A score of -inf must stay -inf, and scores of masked keys
   // are undefined. After the normalizer, x contains weights. The weight of a
-  // masked key is 0 and must stay 0. The rows and keys may be a part, as in
-  // ScoringFunction::Score().
+  // masked key is 0 and must stay 0. As in ScoringFunction::Score(), x may
+  // contain only a part of the queries and keys of a call.
   virtual Var<T> Map(Forward<T>& forward, Var<T> x,
                      const ScoreInputs<T>& inputs) const = 0;
 };

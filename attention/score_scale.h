@@ -1,5 +1,5 @@
-// The factor of a score, fixed or learned, as the options of the score describe
-// it.
+// The factor of a score. The options of the score determine whether the factor
+// is fixed or learned.
 #ifndef ATTENTION_SCORE_SCALE_H_
 #define ATTENTION_SCORE_SCALE_H_
 

@@ -56,8 +56,8 @@ struct ScoreWidths {
   const SlotScope* slots = nullptr;
 
   // Declares a slot of the state, in a constructor:
-  // `sum_(widths.AddSlot("sum"))`. Returns its number, or kNoSlot if the layer
-  // keeps no state.
+  // `sum_(widths.AddSlot("sum"))`. Returns the index of the slot, or kNoSlot if
+  // the layer keeps no state.
   static constexpr int kNoSlot = -1;
   int AddSlot(const std::string& name) const {
     return slots == nullptr ? kNoSlot : slots->Add(name);
@@ -105,12 +105,12 @@ struct ScoreInputs {
 template <typename T>
 class ScoringFunction {
  public:
-  // Whether a score depends on the positions of query or key, without the
-  // layer's position encoding. If this depends on the options, define `static
-  // bool PositionAware(const Options&)`.
+  // Whether the score itself depends on the positions of query or key. The
+  // layer's position encoding does not count. If this depends on the options,
+  // define `static bool PositionAware(const Options&)`.
   static constexpr bool kPositionAware = false;
-  // Whether the score reads the weights of earlier queries. Such a score sees
-  // one position at a time.
+  // Whether the score reads the weights of earlier queries. Such a score
+  // receives the queries of one position at a time.
   static constexpr bool kUsesHistory = false;
   // Whether queries and keys must have the same width, because the score
   // compares them without a projection.
@@ -136,14 +136,14 @@ class ScoringFunction {
 
   // Projects keys, once per source, to [batch, key heads, keys, prepared
   // width]. Prepare([a; b], p) must equal [Prepare(a, p); Prepare(b, p + |a|)],
-  // where the second call reads the state that the first one wrote. Without a
-  // slot of the state, each row must be projected independently.
+  // where the second call reads the state that the first one wrote. A score
+  // that declares no slots must project each row independently.
   virtual Var<T> Prepare(Forward<T>&, const PrepareInputs<T>& inputs) const {
     return inputs.keys;
   }
 
-  // The largest distance |query position - key position| for which Score() has
-  // a score. Regard rejects data with greater distances before training, unless
+  // The largest distance |query position - key position| for which Score() is
+  // defined. Regard rejects data with greater distances before training, unless
   // `mask.window` masks all pairs at these distances. Score() also receives the
   // masked pairs, and may return any finite number for them.
   virtual int64_t MaxDistance() const { return kUnlimited; }
@@ -157,10 +157,10 @@ class ScoringFunction {
   // return the keys that it receives.
   virtual std::optional<T> PlainFactor() const { return std::nullopt; }
 
-  // The score as an inner product. `nullopt` if the score has no inner form.
-  // Row i of `a` and of query_bias belongs to query i. Row j of `b` and of
-  // key_bias belongs to key j. Whether a score has an inner form may depend
-  // only on the options.
+  // The score as an inner product, or `nullopt` if the score cannot be written
+  // as an InnerForm. This choice may depend only on the options. Row i of `a`
+  // and of query_bias belongs to query i. Row j of `b` and of key_bias belongs
+  // to key j.
   virtual std::optional<InnerForm<T>> Inner(
       Forward<T>&, const ScoreInputs<T>& inputs) const {
     const std::optional<T> factor = PlainFactor();
@@ -170,9 +170,10 @@ class ScoringFunction {
 
   // Unnormalized scores [batch, heads, queries, keys]. A score of -inf masks
   // the key. Such a score must not come from a matrix product of infinities,
-  // whose gradient is NaN. The inputs may be some rows of the queries and a
-  // range of the keys, with their positions. The result must then be that part
-  // of all scores. The default is the dense form of Inner().
+  // whose gradient is NaN. The inputs may contain only a part of the queries
+  // and keys of a call, with their positions. The result must then be the
+  // scores of this part. The default implementation computes Inner() for all
+  // pairs of query and key.
   virtual Var<T> Score(Forward<T>& forward,
                        const ScoreInputs<T>& inputs) const {
     const std::optional<InnerForm<T>> form = Inner(forward, inputs);

@@ -39,15 +39,15 @@ struct MixerSetup {
   ParameterScope<T> scope;
   int64_t width;    // width of the mixer's input and output
   SlotScope slots;  // for slots of the state kept between steps
-  // Initial values of the linear maps that read the input, and of the map that
-  // ends the branch.
+  // Initial values of the linear maps: `inputs` for the maps that read the
+  // layer's input, and `output` for the map that ends the branch.
   LinearOptions inputs = {.initialization = XavierUniform};
   LinearOptions output = {.initialization = XavierUniform};
 };
 
-// The arrays that a mixer computes for each position. They may also depend on a
-// few earlier positions. The axis of positions is -2 in each array. All arrays
-// except the values may be empty.
+// The arrays that a mixer computes for each position. An element may also
+// depend on a few earlier positions. The axis of positions is -2 in each array.
+// All arrays except the values may be empty.
 template <typename T>
 struct MixerTerms {
   static constexpr int kOthers = 4;

@@ -1,4 +1,5 @@
-// Tests the formulas and parameters of mixers, and invalid configs.
+// Tests the formulas and parameters of mixers, and the errors for invalid
+// configs.
 #include <cmath>
 #include <cstdint>
 #include <memory>

@@ -195,8 +195,8 @@ TEST(AlibiTest, SlopesAreThoseOfThePaper) {
   EXPECT_THAT(Encoding<double>("alibi {}", 8).Bias(-1, 1),
               ElementsAre(-1 / 2.0, -1 / 4.0, -1 / 8.0, -1 / 16.0, -1 / 32.0,
                           -1 / 64.0, -1 / 128.0, -1 / 256.0));
-  // With 6 heads, the first four slopes are the slopes for 4 heads. The other
-  // two are the 1st and the 3rd slope for 8 heads.
+  // With 6 heads, the first four slopes are the slopes for 4 heads. The last
+  // two slopes are the 1st and the 3rd slope for 8 heads.
   EXPECT_THAT(Encoding<double>("alibi {}", 6).Bias(-1, 1),
               ElementsAre(-1 / 4.0, -1 / 16.0, -1 / 64.0, -1 / 256.0, -1 / 2.0,
                           -1 / 8.0));

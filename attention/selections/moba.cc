@@ -1,4 +1,4 @@
-// Mixture of block attention. Each query and head sees the top_k blocks with
+// Mixture of block attention. In each head, a query sees the top_k blocks with
 // the largest gate,
 //
 //   gate(q, block) = q . mean of the block's keys.

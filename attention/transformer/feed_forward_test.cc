@@ -92,8 +92,8 @@ TEST(FeedForwardTest, CountsItsParameters) {
   EXPECT_EQ(count("hidden: 5 activation: SWIGLU"), 3 * 3 * 5 + 2 * 5 + 3);
 }
 
-// Also tests training, in which the dropout mask of a chunk must be a part of
-// the whole mask.
+// Chunks must not change any bit of the output. In training, the dropout mask
+// of a chunk must therefore be a part of the whole mask.
 TEST(FeedForwardTest, ChunksHaveTheBitsOfAllPositionsAtOnce) {
   for (const bool training : {false, true}) {
     for (const bool recording : {false, true}) {

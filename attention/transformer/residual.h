@@ -37,8 +37,8 @@ class Norm : public NormLayer<T> {
 template <typename T>
 class Residual {
  public:
-  // A branch of layer `layer` of the stack. Its only parameters belong to the
-  // norm.
+  // Constructs one of the branches of layer number `layer` in the stack. Its
+  // only parameters belong to the norm.
   Residual(const TransformerConfig& config, int64_t layer,
            const ParameterScope<T>& scope);
 

@@ -26,7 +26,7 @@ class TransformerConfig;
 template <typename T>
 class TransformerStack {
  public:
-  // `config` has passed ValidateTransformer() with `memory_width`.
+  // `config` must have passed ValidateTransformer() with `memory_width`.
   TransformerStack(const AttentionRegistry& scorers,
                    const TransformerConfig& config, int64_t memory_width,
                    const ParameterScope<T>& scope);

@@ -92,9 +92,9 @@ void ValidateAttention(const AttentionRegistry& scorers,
   }
 }
 
-// Adds a problem if the attention has a forgetting gate. A decoder keeps the
-// sum of the logarithms of all earlier gates, so only causal self-attention
-// supports a forgetting gate.
+// Adds a problem if the attention has a forget gate. A decoder keeps the sum of
+// the logarithms of all earlier gates, so only causal self-attention supports a
+// forget gate.
 void RequireNoForget(const MultiHead& config, const char* found,
                      ConfigProblems& problems) {
   if (!HasForget(config.attention())) return;
@@ -161,7 +161,7 @@ bool Holds(const ConfigProblems& problems,
       });
 }
 
-// Adds a note that other ConfigProblems recorded as "path: message".
+// Adds a note that another ConfigProblems object recorded as "path: message".
 void AddNote(absl::string_view note, ConfigProblems& problems) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(note, absl::MaxSplits(": ", 1));
@@ -270,8 +270,8 @@ void ValidateTransformer(const AttentionRegistry& scorers,
   }
   if (!ok()) return;
   NoteUnusedAttention(scorers, config, memory_width, problems);
-  // Problems of the layer without a pattern. They are only reported if a layer
-  // still has them after a pattern is merged.
+  // Problems of the layer without a pattern. A problem is only reported if a
+  // layer still has it after a pattern is merged.
   ConfigProblems below;
   ValidateLayer(scorers, WithDefaults(scorers, config, Parts(config)),
                 config.width(), memory_width, direction, below);

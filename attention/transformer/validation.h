@@ -16,14 +16,14 @@ class MultiHead;
 class TransformerConfig;
 class TransformerLayerConfig;
 
-// Prepares a merge of `part` into `whole`, for a sink, a forgetting gate and
-// latents. If `part` has `none`, clears the message in `whole`. If `part` has
-// the message without `none`, clears a `none` in `whole`.
+// Prepares a merge of `part` into `whole`. Applies to the sink, the forget gate
+// and the latents. If `part` has `none`, clears the message in `whole`. If
+// `part` has the message without `none`, clears `none` in `whole`.
 void ClearReplacedFields(const MultiHead& part, MultiHead* whole);
 
 // Like MergeInto(), for a TransformerConfig or TransformerLayerConfig. In
-// addition, `none` in `part` replaces a feed-forward network, sink, forgetting
-// gate or latents in `whole`.
+// addition, `none` in `part` replaces a feed-forward network, sink, forget gate
+// or latents in `whole`.
 template <typename Config>
 void MergeTransformerInto(const Config& part, Config* whole) {
   if (part.feed_forward().has_none()) whole->clear_feed_forward();

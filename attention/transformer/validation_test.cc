@@ -57,7 +57,8 @@ TEST(ValidateTransformerTest, DefaultsAreValid) {
   EXPECT_THAT(ProblemsOf(""), IsEmpty());
 }
 
-// Tests maps, sinks and norms of queries and keys.
+// `none` must replace an inherited map, sink, and norm of queries and keys.
+// Cross-attention and the second pattern contain `none`.
 TEST(LayerConfigTest, NoneReplacesWhatIsBelow) {
   const std::string none =
       "query_key_norm { kind: NONE } attention { sink { none {} } map_before { "
@@ -88,8 +89,9 @@ TEST(LayerConfigTest, NoneReplacesWhatIsBelow) {
   EXPECT_TRUE(has_none(second.cross_attention()));
 }
 
-// Cross-attention inherits a selection, but no latents, forgetting gate or
-// position encoding.
+// `none` must replace inherited latents, and an inherited forget gate, position
+// encoding and selection. Without `none`, cross-attention must inherit only the
+// selection.
 TEST(LayerConfigTest, NoneReplacesPartsOfSelfAttention) {
   const std::string none =
       "latent { none {} } attention { forget { none {} } position_encoding { "
@@ -287,8 +289,8 @@ TEST(LayerConfigTest, CrossAttentionInheritsNoScoreThatReadsPositions) {
     };
     EXPECT_TRUE(cross("").has_scaled_dot()) << score;
     EXPECT_TRUE(cross("cross_attention { attention { dot {} } }").has_dot());
-    // Cross-attention has a score that reads positions if the config names the
-    // score, or sets cross_reads_positions.
+    // Cross-attention must keep a score that reads positions if the config
+    // names the score, or sets cross_reads_positions.
     const std::string name = score.substr(0, score.find(' '));
     const Attention wanted = Parse(self).attention().attention();
     for (const std::string& rest :
@@ -356,7 +358,8 @@ TEST(LayerConfigTest, AListOfAPartReplacesThatBelow) {
 TEST(ValidateTransformerTest, AStateMixerTakesThePlaceOfAttention) {
   constexpr char kMixer[] = "width: 16 mixer { retention { heads: 2 } } ";
   EXPECT_THAT(ProblemsOf(kMixer), IsEmpty());
-  // A state mixer does not replace cross-attention, which inherits `attention`.
+  // A state mixer does not replace cross-attention, which therefore still
+  // inherits `attention` and reports its problems.
   EXPECT_THAT(ProblemsOf(std::string(kMixer) + "attention { heads: 5 }"),
               ElementsAre(StartsWith("cross_attention.heads: must divide")));
   EXPECT_THAT(ProblemsOf(std::string(kMixer) + "attention { heads: 5 }",
@@ -388,7 +391,7 @@ TEST(ValidateTransformerTest, AStateMixerReadsNoLaterPosition) {
 
 TEST(ValidateTransformerTest, AForgetGateRequiresCausalSelfAttention) {
   constexpr char kForgets[] = "attention { attention { forget {} } }";
-  // Cross-attention must not inherit the forgetting gate.
+  // Cross-attention must not inherit the forget gate.
   EXPECT_THAT(ProblemsOf(kForgets), IsEmpty());
   EXPECT_THAT(ProblemsOf("cross_attention { attention { forget {} } }"),
               ElementsAre(AllOf(

@@ -139,8 +139,7 @@ void CheckLayerGradients(LayerRun<double>& run,
     return sum;
   };
   run.BackwardFrom(compute());
-  // The values that are varied: the segments of all parameters, then the
-  // inputs.
+  // An array that is varied: the segment of one parameter, or one input.
   struct Part {
     std::string name;
     absl::Span<double> value;
