@@ -40,9 +40,8 @@ class Attention;
 
 // Masked keys and values do not affect the weights or the context of a query,
 // even if they are NaN. A NaN in a masked value does not affect any gradient. A
-// NaN in a masked key does not affect the gradients of the values, but may
-// affect the gradients of queries, keys and parameters
-// (docs/decisions/0010-hidden-numbers.md).
+// NaN in a masked key may affect the gradients of queries, keys and parameters,
+// but not of the values (docs/decisions/0010-hidden-numbers.md).
 template <typename T>
 struct AttendInputs {
   // `score.keys` come from Prepare(). If both the mask and the config have a
@@ -104,8 +103,7 @@ class AttentionLayer {
   int64_t MaxDistance() const;
 
   // Whether the score reads ScoreInputs::previous_weights and
-  // cumulative_weights. If these inputs are empty, they count as zero, as for
-  // the first query.
+  // cumulative_weights. Empty arrays count as zero, as for the first query.
   bool uses_history() const { return parts_.uses_history; }
 
  private:

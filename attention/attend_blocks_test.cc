@@ -160,8 +160,8 @@ TEST(AttendBlocksTest, AreTakenForALargeBatchOfShortExamples) {
             kBatch * kHeads * kTime * kTime * 40 * sizeof(float) / 8);
 }
 
-// A query in a step of a search must not be computed in blocks, which would
-// copy all keys and values that it sees.
+// In a step of a search, the query must not be computed in blocks. A block
+// would copy all keys and values that the query sees.
 TEST(AttendBlocksTest, AStepOfASearchCopiesNoKeys) {
   const auto bytes = [](const std::string& config, int64_t queries) {
     SelfAttention attention(config);

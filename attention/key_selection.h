@@ -1,7 +1,8 @@
 // Interface of key selections. A selection chooses which keys each query may
 // see, before scores are computed. For example, a selection may choose the
-// blocks of keys whose mean fits the query best. If no query selects a key, its
-// scores are not computed (docs/attention_drivers.md).
+// blocks of keys whose means have the largest inner product with the query. If
+// no query selects a key, the scores of this key are not computed
+// (docs/attention_drivers.md).
 //
 // A selection is a class with one method and one line of registration:
 //

@@ -68,9 +68,9 @@ class LayerState {
   virtual ~LayerState() = default;
 
   // Appends `part` [rows, .., n, width] to a growing slot. Returns the whole
-  // slot, [rows, .., extent, width]. It begins with the positions appended so
-  // far. It may have further positions with finite values, which a mask must
-  // hide, such as a causal mask.
+  // slot, [rows, .., extent, width], which begins with the positions appended
+  // so far. Further positions may follow, with finite values. A mask, such as a
+  // causal mask, must hide them.
   virtual Var<T> Append(int slot, Var<T> part) = 0;
 
   // Returns the value [rows, ..] of a per-row slot. Empty if it was never set.

@@ -17,9 +17,9 @@
 
 namespace regard {
 
-// Returns an array with the shape of x [.., width], whose row i is row rows[i]
-// of x, or 0 if rows[i] is kNoRow. `rows` has one entry per row of x and must
-// outlive the backward pass.
+// Returns an array with the shape of x [.., width]. Row i of the result is row
+// rows[i] of x, or 0 if rows[i] is kNoRow. `rows` has one entry per row of x
+// and must outlive the backward pass.
 inline constexpr int64_t kNoRow = -1;
 template <typename T>
 Var<T> TakeRows(Var<T> x, absl::Span<const int64_t> rows);

@@ -1,5 +1,5 @@
-// Tests of multi-head attention with a head output, and with values that differ
-// from the keys in the number of heads and in width.
+// Tests of multi-head attention with a head output, and of values that have
+// other widths and numbers of heads than the keys.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

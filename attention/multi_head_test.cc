@@ -257,8 +257,8 @@ TEST(MultiHeadTest, ARowThatSeesNothingGivesTheBiasOfTheOutput) {
 TEST(MultiHeadTest, WidthsOfHeadsAndOutputAreIndependentOfTheQueries) {
   Model<float> model(
       "heads: 3 head_width: 5 output_width: 7 attention { dot {} }", {4, 4, 4});
-  // The projections of queries, keys and values have (4 + 1) * 15 parameters
-  // each, and the output projection has (15 + 1) * 7.
+  // Each of the projections of queries, keys and values has (4 + 1) * 15
+  // parameters. The output projection has (15 + 1) * 7 parameters.
   EXPECT_EQ(model.store.num_elements(), 3 * 5 * 15 + 16 * 7);
   const Var<float> x = model.Input({2, 3, 4});
   EXPECT_EQ(model.Run(x, x, x).output.shape(), Shape({2, 3, 7}));

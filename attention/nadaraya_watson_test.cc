@@ -82,8 +82,9 @@ TEST(NadarayaWatsonTest, PredictsTheMeanWeightedByTheKernel) {
       regression.model->Predict(*regression.forward, x);
   const std::vector<double> weights =
       regression.model->Weights(*regression.forward, x);
-  // The known points are at distances 0, 1 and 2 from x = 0, and at distances
-  // 1, 0 and 1 from x = 1. The kernel is a at distance 1, and b at distance 2.
+  // From x = 0, the known points are at distances 0, 1 and 2. From x = 1, they
+  // are at distances 1, 0 and 1. The kernel is a at distance 1, and b at
+  // distance 2.
   const double a = std::exp(-0.5);
   const double b = std::exp(-2.0);
   EXPECT_THAT(y,

@@ -1,10 +1,10 @@
 // Interface of normalizers, such as softmax and sparsemax, which turn the
 // scores of a query into weights.
 //
-// A normalizer is a plug-in of the attention config. It sees one row at a time,
-// without the masked keys. MaskedNormalize() handles masks, scores of -inf,
-// biases and empty rows. A normalizer is a class with two methods and one line
-// of registration:
+// A normalizer is a plug-in of the attention config. Its methods receive one
+// row of scores at a time, without the masked keys. MaskedNormalize() handles
+// masks, scores of -inf, biases and empty rows. A normalizer is a class with
+// two methods and one line of registration:
 //
 //   template <typename T>
 //   class Shares : public Normalizer<T> {

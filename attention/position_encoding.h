@@ -1,7 +1,7 @@
 // Interface of position encodings, such as rotary encoding, ALiBi and T5's
 // relative buckets. An encoding is a plug-in of the attention config and works
-// with any score. It may encode queries and keys before they are scored, and
-// may add a bias to the scores that depends on the distance.
+// with any score. An encoding may change queries and keys before they are
+// scored. It may also add a bias that depends on the distance to the scores.
 //
 // The options of an encoding in another repository extend
 // OutsidePositionEncoding. A library among the `tasks` of regard_binary() then

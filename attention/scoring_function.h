@@ -74,7 +74,7 @@ struct PrepareInputs {
   // key_input is 0.
   Var<T> x = {};
   // The state after the earlier keys. Prepare() reads it and updates it for
-  // later keys. Null if these are all keys of the source.
+  // later keys. Null if `keys` are all keys of the source.
   LayerState<T>* state = nullptr;
 };
 

@@ -74,9 +74,9 @@ class StateMixer {
   }
 
   // Computes the terms of x [rows, time, width] at the positions
-  // first_position, first_position + 1, ... If terms depend on earlier
-  // positions, as with a convolution, Project() reads and sets slots of the
-  // state that Step() and Chunk() do not use. Project([a; b], p) must equal
+  // first_position, first_position + 1, ... The terms may depend on earlier
+  // positions, as with a convolution. Project() then reads and sets slots of
+  // the state that Step() and Chunk() do not use. Project([a; b], p) must equal
   // [Project(a, p); Project(b, p + |a|)], where the second call reads the state
   // that the first one wrote. A null state means that nothing comes before x,
   // and no state is kept.

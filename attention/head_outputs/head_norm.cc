@@ -5,8 +5,9 @@
 //   output_h = (context_h - mean) / sqrt(variance + epsilon) * w_h + b_h
 //
 // Zhang and Sennrich, "Root mean square layer normalization", 2019; Wu and He,
-// "Group normalization", 2018. With the first formula, epsilon = 1 and a mean
-// square far below 1, contexts do not change, and the layer is plain attention.
+// "Group normalization", 2018. In the first formula, contexts do not change if
+// epsilon is 1 and their mean square is far below 1. The layer is then plain
+// attention.
 #include <cstdint>
 
 #include "attention/head_output.h"

@@ -19,8 +19,8 @@ struct Extents {
   int64_t taps;  // n
 };
 
-// Calls f(index of y[t, 0], index of x[s, 0], i) for each position t and each
-// tap i that reads a position s >= 0, in ascending order of t and i.
+// Calls f(index of y[t, 0], index of x[s, 0], i) for each position t and tap i,
+// in ascending order. The tap reads position s. Taps with s < 0 are skipped.
 template <typename F>
 void ForEachTap(const Extents& extents, F f) {
   const auto [rows, time, channels, taps] = extents;

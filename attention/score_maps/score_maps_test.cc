@@ -157,8 +157,8 @@ TEST(TalkingHeadsTest, ValuesAndGradientsByHand) {
   MapRun run("talking_heads {}", {1, 2, 1, 2}, {5, 6, 7, 8});
   run.weight() = {1, 2, 3, 4};
   EXPECT_THAT(run.Map(), ElementsAre(19, 22, 43, 50));
-  // With d = [[1, 2], [3, 4]], the gradient of y, the gradients are W^T d for x
-  // and d x^T for W.
+  // The gradient of y is d = [[1, 2], [3, 4]]. The gradients must be W^T d for
+  // x, and d x^T for W.
   EXPECT_THAT(run.Gradients(), ElementsAre(10, 14, 14, 20));
   EXPECT_THAT(run.WeightGradients(), ElementsAre(17, 23, 39, 53));
 }

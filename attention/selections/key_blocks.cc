@@ -240,9 +240,9 @@ class BlockChooser {
     for (int64_t i = 0; i < left; ++i) kinds_[candidates_[i].block] = kForced;
   }
 
-  // Adds the chosen blocks of a query to `ranges`. Also adds unseen blocks. All
-  // of their keys are masked, so they cost nothing, and they can join two
-  // ranges.
+  // Adds the chosen blocks of a query to `ranges`. Also adds unseen blocks,
+  // which can join two ranges. Unseen blocks cost nothing, because all of their
+  // keys are masked.
   void AddTo(KeyRanges& ranges, int64_t example, int64_t head,
              int64_t query) const {
     for (int64_t b = 0; b < blocks_.count; ++b) {

@@ -16,9 +16,9 @@ struct ScoringFunctionCase {
 };
 
 // Measures the time of a forward and backward pass of attention with each
-// score. One problem is a decoder step (32 examples, one query, 20 keys), and
-// the other problem is self-attention (4 heads, 64 queries and keys). Returns
-// the exit code of the program.
+// score. The two problems are a decoder step (32 examples, one query, 20 keys)
+// and self-attention (4 heads, 64 queries and keys). Returns the exit code of
+// the program.
 int BenchmarkScoringFunction(int argc, char** argv,
                              const std::vector<ScoringFunctionCase>& cases);
 

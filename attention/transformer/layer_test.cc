@@ -57,8 +57,9 @@ TEST(LayerCacheTest, LatentsAreAllThatALayerKeepsOfAPosition) {
   }
 }
 
-// `shape` returns the shape of cross_attention.latent.weight, or nullopt if
-// this parameter does not exist.
+// Cross-attention must have latents only if the field cross_attention sets
+// them. `shape` returns the shape of cross_attention.latent.weight, or nullopt
+// if this parameter does not exist.
 TEST(LayerLatentTest, CrossAttentionHasLatentsOfItsOwnAlone) {
   const auto shape = [](const std::string& fields) -> std::optional<Shape> {
     LayerRun<float> run;

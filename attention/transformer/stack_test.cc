@@ -210,8 +210,8 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   }
 }
 
-// Computing causal self-attention step by step, with the cached keys of each
-// layer, must be bit-identical to computing all positions at once.
+// In causal self-attention, steps with the cached keys of each layer must give
+// the same bits as one pass over all positions.
 TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
   for (const char* fields :
        {"", "attention { position_encoding { rotary {} } }",
@@ -301,7 +301,8 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
 }
 
 // Without a memory, layers must behave as if they had no cross-attention. A
-// text encoder that can attend to images may thus read only text.
+// text encoder with cross-attention to images can then also read text without
+// images.
 TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
   for (const char* recompute : {"", " recompute: true"}) {
     StackRun<float> stack(std::string("width: 4 layers: 2 attention { heads: "

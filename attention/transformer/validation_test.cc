@@ -153,7 +153,7 @@ TEST(ValidateTransformerTest, NotesWhatNoneReplacesInOnePlace) {
   EXPECT_THAT(ProblemsOf("attention { latent { query_rank: 2 none {} } }"),
               ElementsAre(StartsWith("note: attention.latent.none: ")));
   // A resolved config sets every field to its default, even if `none` is set.
-  // This must not be reported.
+  // Validation must not report these fields.
   EXPECT_THAT(
       ProblemsOf("attention { latent { rank: 0 form: MATERIALISED norm: true "
                  "epsilon: 1e-6 query_rank: 0 rotary_base: 10000 none {} } "
@@ -203,8 +203,8 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
       ElementsAre(StartsWith("note: pattern[0].feed_forward.none: disables ")));
   EXPECT_THAT(ProblemsOf("norm { epsilon: 0 }"),
               ElementsAre(StartsWith("norm.epsilon: ")));
-  // A resolved config also sets fields that have no effect. This must not be
-  // reported.
+  // A resolved config also sets fields that have no effect. Validation must not
+  // report them.
   EXPECT_THAT(ProblemsOf("norm { kind: RMS_NORM bias: true }"), IsEmpty());
   EXPECT_THAT(ProblemsOf("position_embedding { longest: 0 }"),
               ElementsAre(StartsWith("position_embedding.longest: ")));

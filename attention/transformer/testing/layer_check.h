@@ -62,7 +62,7 @@ class LayerRun {
   Tape<T>& tape() { return tape_; }
 
   // Begins a step. The first call finalizes the store and sets the parameters
-  // to random values in a range that makes every parameter matter.
+  // to random values, large enough that every parameter affects the output.
   Forward<T>& Begin() {
     if (!forward_.has_value()) {
       if (!store_.finalized()) {
