@@ -50,8 +50,8 @@ struct AttendInputs {
   // [batch, value heads, keys, value width]. Successive heads share a value
   // head if there are fewer value heads than query heads.
   Var<T> values;
-  // Whether only the context is needed. The layer may then compute it without
-  // an array of all scores.
+  // Whether only the context is needed. The layer may then compute the context
+  // without an array of all scores.
   bool context_only = false;
 };
 
@@ -113,8 +113,8 @@ class AttentionLayer {
   // state in `inputs`.
   LayerBias<T> Bias(Forward<T>& forward, const ScoreInputs<T>& inputs,
                     int64_t queries, int64_t keys) const;
-  // Scores after map_before, plus `bias`, which must be empty unless there is a
-  // selection. Scores of keys that the selection leaves out are -inf.
+  // Scores after map_before, plus `bias`. If there is no selection, `bias` must
+  // be empty. Scores of keys that the selection leaves out are -inf.
   Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs,
                 const LayerBias<T>& bias = {}) const;
   // The weights of the scores, before map_after.

@@ -109,8 +109,9 @@ class SelfAttention {
 };
 
 // Configs for the blocked kernel, with and without heads side by side, and for
-// the row-by-row path. The row-by-row path computes all queries at once, blocks
-// with ranges of keys, or blocks with runs of keys.
+// the row-by-row path. On the row-by-row path, some configs compute all queries
+// at once. Other configs compute blocks of queries, with ranges of keys or with
+// runs of keys.
 constexpr const char* kConfigs[] = {
     "scaled_dot {}",
     "scaled_dot {} dropout: 0.3",

@@ -88,8 +88,8 @@ struct MultiHeadInputs {
   // Positions of queries and keys. With a cache, first_query is the number of
   // earlier positions.
   Positions positions = {};
-  // The state. See ScoreInputs::state. If keys were prepared in parts with a
-  // state, pass the same state here.
+  // The state that the layer keeps between calls. See ScoreInputs::state. If
+  // keys were prepared in parts with a state, pass the same state here.
   LayerState<T>* state = nullptr;
 };
 

@@ -162,7 +162,7 @@ TEST(MultiHeadPartsTest, ALayerWithAFactorOfOneIsPlainAttention) {
       Pointwise(FloatNear(1e-6f), Layer("scaled_dot {}").Run(5, 5)));
 }
 
-// Padding must not count as keys.
+// Keys that are padding must not change any bit of the output.
 TEST(MultiHeadPartsTest, PaddingChangesNoBit) {
   for (const char* part :
        {"normalizer { scalable_softmax {} }",

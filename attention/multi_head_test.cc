@@ -374,7 +374,8 @@ TEST(MultiHeadTest, ASourceIsSplitWhenItIsPreparedForAHook) {
   EXPECT_THAT(weights.span(), ElementsAreArray(hook["*"].span()));
 }
 
-// Dropout must depend on head, query and key, not on padding.
+// Dropout must depend only on head, query and key. Padding must not change
+// which weights are dropped.
 TEST(MultiHeadTest, PaddingChangesNoDropout) {
   Model<float> model("heads: 2 attention { dot {} dropout: 0.5 }", {4, 4, 4});
   model.tape.set_training(true);

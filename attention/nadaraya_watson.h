@@ -70,8 +70,8 @@ class NadarayaWatsonModel : public Model<T> {
   // Predictions for each row of `x` [points, width].
   std::vector<double> Predict(Forward<T>& forward,
                               absl::Span<const double> x) const;
-  // Attention weights for each row of `x` [rows, width]: [rows, known points],
-  // for plots.
+  // Returns the attention weights [rows, known points] for each row of `x`
+  // [rows, width]. Used for plots.
   std::vector<double> Weights(Forward<T>& forward,
                               absl::Span<const double> x) const;
 

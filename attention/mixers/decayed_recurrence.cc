@@ -209,7 +209,8 @@ void ChunkGradients(const Chunk<T>& chunk, const Extents& extents,
   work.Prepare(chunk);
   const ConstMatrix<T> values(chunk.values, n, value_width);
   const ConstMatrix<T> d_state(work.d_state, width, value_width);
-  // The chunk adds the product of decayed keys and values to the state.
+  // Gradients of the product of decayed keys and values, which the chunk adds
+  // to the state.
   Gemm(values, d_state.Transposed(), MutableMatrix<T>(work.d_keys, n, width));
   work.DecayToEnd(n, work.d_keys);
   Gemm(ConstMatrix<T>(work.keys, n, width), d_state,
@@ -229,7 +230,8 @@ void ChunkGradients(const Chunk<T>& chunk, const Extents& extents,
   }
   if (extents.decay_width > 0) {
     DecayGradients(chunk.rows, work.d_queries, work.d_keys, work.d_decay);
-    // The last decay of the chunk scales the whole state after the chunk.
+    // Gradient of the last decay of the chunk, which scales the whole state
+    // after the chunk.
     T* const last = work.d_decay + (n - 1) * extents.decay_width;
     for (int64_t c = 0; c < width; ++c) {
       last[extents.decay_width == 1 ? 0 : c] += DotRow(

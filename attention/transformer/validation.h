@@ -47,7 +47,7 @@ TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
 // nothing else is left in it.
 void ClearDropPath(TransformerConfig* config);
 
-// Whether the score of `attention` reads positions, in any layer.
+// Whether in some layer the score of `attention` reads positions.
 bool ReadsPositions(const AttentionRegistry& scorers,
                     const TransformerConfig& config);
 
