@@ -21,8 +21,8 @@ namespace regard {
 // Reads raw pairs one by one. In a tab-separated file, ignores all columns
 // except source and target. Errors are ready to print.
 //
-// Lines must be valid text (see TextFile). If the pairs are in two files, the
-// files must be different and have the same number of lines.
+// Lines must be valid text (see TextFile). Two parallel files must be different
+// files with the same number of lines.
 class PairReader {
  public:
   // Opens the files for reading the first `most` pairs, or all pairs if `most`

@@ -1,7 +1,8 @@
 // A probabilistic context-free grammar of English-like sentences, whose entropy
 // is known.
 //
-// A sentence has one derivation, so its entropy is the entropy of the choices:
+// Each sentence has one derivation. The entropy of a random sentence is
+// therefore the entropy of the choices in its derivation:
 //
 //   H(symbol) = sum over rules p * (-log p + sum of H over the expansion).
 //
@@ -27,8 +28,8 @@ class Grammar {
   // Parses the rules, which are lines "SYMBOL: WEIGHT EXPANSION | WEIGHT
   // EXPANSION ...". Weights are positive. The probability of an expansion is
   // its weight divided by the sum of weights. The names before colons are
-  // symbols, and everything else is a word. Sentences expand the first symbol.
-  // The expected number of words must be finite.
+  // symbols, and everything else is a word. A sentence is derived from the
+  // first symbol. The expected number of words must be finite.
   explicit Grammar(absl::string_view rules);
 
   // Returns `count` sentences, one per line, with spaces between words. Depends
@@ -48,8 +49,8 @@ class Grammar {
   };
 
   int IndexOf(absl::string_view symbol) const;
-  // Solves x = own + (expected uses of symbols) * x, and returns x for the
-  // first symbol.
+  // Returns the expectation of the sum of `own` over all expansions in a
+  // sentence.
   double SolveExpectation(double (*own)(const Grammar&,
                                         const Expansion&)) const;
 

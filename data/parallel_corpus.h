@@ -12,7 +12,7 @@
 
 namespace regard {
 
-// Returns the ids of `tokens`, followed by <eos>. Cuts the result to
+// Returns the ids of `tokens`, followed by <eos>. Truncates the result to
 // `cut_tokens` ids unless `cut_tokens` is 0.
 std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
                                     const Vocabulary& vocabulary,
@@ -50,7 +50,7 @@ class ParallelCorpus {
     ends_.clear();
   }
 
-  // The number of ids of both sides together.
+  // The total number of ids on all sides of all pairs.
   int64_t num_ids() const { return static_cast<int64_t>(ids_.size()); }
 
  private:
@@ -81,7 +81,7 @@ class TokenizedCorpus {
     AddTo(pairs_, source, target);
   }
   // Counts further tokens. In the vocabularies, they follow the tokens of the
-  // pairs.
+  // pairs that Add() received.
   void AddToVocabularies(absl::Span<const std::string> source,
                          absl::Span<const std::string> target) {
     AddTo(counted_, source, target);
@@ -106,7 +106,8 @@ class TokenizedCorpus {
              absl::Span<const std::string> target);
   Vocabulary Build(bool source, bool target, int64_t min_frequency) const;
 
-  // Tokens as numbers in `numbers_`, until they are encoded as ids.
+  // Until Encode(), the ids in these corpora are indices from `numbers_`, not
+  // ids of a vocabulary.
   ParallelCorpus pairs_;
   ParallelCorpus counted_;
   absl::flat_hash_map<std::string, int32_t> numbers_;

@@ -269,8 +269,8 @@ TEST(TableTest, ColumnsAreCapped) {
       1);
 }
 
-// The file has 512 MiB in lines of 64 KiB, line ends included, and one more
-// line.
+// The file has 513 MiB in lines of 64 KiB, line ends included. The error must
+// be reported in the first line above 512 MiB.
 TEST(TableTest, AllTextIsCapped) {
   const std::string path = ::testing::TempDir() + "/table.csv.gz";
   std::string lines;

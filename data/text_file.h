@@ -45,10 +45,15 @@ class TextFile {
   // Reads the next line. Returns false at the end. Omits a byte order mark at
   // the start of the file, and the end of the line.
   //
-  // Errors begin with path:line:column, where columns count bytes from 1. A
-  // NUL, bytes that are not UTF-8, a line of more than 64 KiB, and a compressed
-  // file that is damaged or truncated are errors. If reading fails, returns an
-  // error that names the file, with the code of FileError().
+  // Errors begin with path:line:column, where columns count bytes from 1. These
+  // are errors:
+  //
+  // * a NUL, and bytes that are not UTF-8,
+  // * a line of more than 64 KiB,
+  // * a compressed file that is damaged or truncated.
+  //
+  // If reading fails, returns an error that names the file, with the code of
+  // FileError().
   absl::StatusOr<bool> Next();
 
   // The line. Valid until the next call of Next().

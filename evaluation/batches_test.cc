@@ -52,9 +52,10 @@ class BatchesTest : public ::testing::Test {
     return collected;
   }
 
-  // Returns the Forwards that were used by `count` calls. The first `together`
-  // calls wait for one another. Calls on several threads must not use the pool
-  // for matrix products. A call may only record on the tape for a hook.
+  // Returns the Forwards that `count` calls used. The first `together` calls
+  // wait for one another. Calls on several threads must not use the pool for
+  // matrix products. Calls must record on the tape if there is a hook, and only
+  // then.
   std::set<const Forward<float>*> Takers(int64_t count, int64_t together = 1) {
     WorkerPool* const pool = together > 1 ? nullptr : InferenceThreads::Pool();
     std::latch begun(together);
@@ -91,7 +92,7 @@ TEST_F(BatchesTest, CollectsInTheOrderOfTheExamplesOnAnyThreads) {
 }
 
 // Processes batches on several ranks. A Share contains the results that one
-// rank has collected, and the examples that it has computed.
+// rank has collected, and the examples that this rank has computed.
 class RanksOfBatchesTest : public BatchesTest {
  protected:
   struct Share {

@@ -44,8 +44,8 @@ struct Prediction {
     std::string name;
     double probability;
   };
-  // The most likely classes of each choice that the model makes, most likely
-  // first.
+  // For each choice that the model makes, the most likely classes in descending
+  // order of probability.
   std::vector<std::vector<Choice>> choices = {};
   std::vector<std::string> notes = {};  // notes for the user
 };

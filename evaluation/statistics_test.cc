@@ -277,8 +277,8 @@ TEST(PairedPermutationTest, TakesEqualRunsForNoDifference) {
 }
 
 TEST(PairedPermutationTest, CountsSumsThatRoundingParts) {
-  // 0.1 + 0.2 - 0.3 is not 0 in binary, but the p-value must be 1, as for a sum
-  // of 0, in every order.
+  // In binary, 0.1 + 0.2 - 0.3 is not 0. The p-value must still be 1, as for a
+  // sum of 0, in every order.
   EXPECT_EQ(PairedPermutationTest({0.1, 0.2, -0.3}), 1);
   EXPECT_EQ(PairedPermutationTest({-0.3, 0.2, 0.1}), 1);
 }

@@ -76,7 +76,7 @@ bool IsMachineFailure(const absl::Status& status) {
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kUnavailable:
-    // EIO, and each errno without a code of its own.
+    // kUnknown is the code of EIO, and of each errno that has no other code.
     case absl::StatusCode::kUnknown:
       return true;
     default:
@@ -164,7 +164,8 @@ absl::Status WithErrorPrefix(const absl::Status& status) {
 absl::Status WriteFileAtomically(
     const std::string& path, FileOperations& files,
     absl::FunctionRef<absl::Status(FileWriter&)> write) {
-  // Rejects devices and pipes, because the rename would replace them by a file.
+  // Rejects devices and pipes, because the rename would replace them with a
+  // file.
   struct stat there;
   if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -181,7 +182,8 @@ absl::Status WriteFileAtomically(
   }();
   if (!written.ok()) {
     files.Remove(sibling);
-    // Replaces the name of the temporary file by the path that the user knows.
+    // Replaces the name of the temporary file with the path that the user
+    // knows.
     return absl::Status(written.code(), absl::StrReplaceAll(written.message(),
                                                             {{sibling, path}}));
   }

@@ -90,7 +90,7 @@ absl::Status FileError(const std::string& path, absl::string_view action,
 absl::Status WriteError(const std::string& path, absl::string_view action,
                         int error);
 
-// Whether the machine caused an error, rather than the input. Examples are a
+// Whether the machine, and not the input, caused an error. Examples are a
 // missing permission, a full or broken disk, and a program that is not
 // installed.
 bool IsMachineFailure(const absl::Status& status);

@@ -16,7 +16,7 @@
 
 namespace regard {
 
-// Reads the bytes of a file, decompressed if they begin like a gzip file.
+// Reads a file, and decompresses it if it begins like a gzip file.
 class GunzipReader {
  public:
   // `next` must return the next chunk of the file, at most 4 GiB, and an empty

@@ -48,8 +48,8 @@ class LineReader {
   // Waits for the next line and sets `line` to it, without the line ending.
   // Returns false at the end of the file. Omits a byte order mark before the
   // first line. The last line need not end with a newline. Sets `cut` if the
-  // line is longer than the limit. With kNewline, a carriage return counts
-  // towards the limit.
+  // line is longer than the limit and was truncated. With kNewline, a carriage
+  // return counts towards the limit.
   bool Next(std::string* line, bool* cut);
 
   // The number of lines so far that ended in a carriage return.

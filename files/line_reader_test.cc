@@ -33,7 +33,7 @@ LineReader::ReadBytes Pieces(std::vector<std::string> pieces) {
   };
 }
 
-// Returns the remaining lines. A line that was cut ends with "...".
+// Returns the remaining lines. A truncated line ends with "...".
 std::vector<std::string> Lines(LineReader& reader) {
   std::vector<std::string> lines;
   std::string line;

@@ -22,8 +22,8 @@ std::string EscapeHtml(absl::string_view text);
 // wide character, and 0 for a combining character.
 int DisplayWidth(absl::string_view text);
 
-// Returns a printable `text`, cut to at most `width` >= 1 columns. If something
-// was cut, the last column is `ellipsis`, which must take one column.
+// Returns a printable `text`, truncated to at most `width` >= 1 columns. The
+// last column of a truncated text is `ellipsis`, which must take one column.
 std::string CutToWidth(absl::string_view text, int width,
                        absl::string_view ellipsis);
 

@@ -154,7 +154,8 @@ TEST(SafetensorsTest, ReadsNumbersOfSeveralTypes) {
                        HasSubstr("the tensor 'x' is missing")));
 }
 
-// Returns the values of a tensor of `dtype` whose bytes are `numbers`.
+// Returns the values of a tensor of `dtype` that is stored as the bytes of
+// `numbers`.
 std::vector<float> FloatsOf(const std::string& dtype,
                             const std::vector<uint16_t>& numbers) {
   const size_t bytes = 2 * numbers.size();

@@ -18,8 +18,8 @@ FeedForwardConfig::Activation ReadActivation(
     const JsonObject& json, const std::string& key,
     FeedForwardConfig::Activation otherwise);
 
-// Returns the name of an activation. SWIGLU has no name, so the function
-// returns "gelu", and CheckSameTransformer() rejects the config.
+// Returns the name of an activation. For SWIGLU, which has no name, returns
+// "gelu". CheckSameTransformer() then rejects the config.
 absl::string_view ActivationName(FeedForwardConfig::Activation activation);
 
 }  // namespace regard

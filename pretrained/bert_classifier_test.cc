@@ -138,8 +138,8 @@ TEST_F(BertClassifierTest, LossAndGradientsAreThoseOfTransformers) {
   EXPECT_NEAR(sums[0].item() / 20, expected_.back(), 1e-5);
   const double seeds[] = {1.0 / 20};
   forward.Backward(sums, seeds);
-  // Loads the gradients of transformers as the parameters of another model, so
-  // that they have the same order as the gradients of Regard.
+  // Loads the gradients of transformers into the parameters of another model.
+  // They then have the same order as the gradients of Regard.
   const auto theirs = ModelOf(ConfigOf(folder_), folder_);
   const auto tensors = PretrainedWeights::Open(
       JoinPath(kFolder, "gradients"),

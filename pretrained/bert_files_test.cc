@@ -281,7 +281,8 @@ TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
   EXPECT_THAT(Error(kTokenizer, "{}"), HasSubstr("model is missing"));
 }
 
-// BertTokenizer accepts null for an absent token.
+// A special token that the vocabulary lacks must be written as null, which
+// BertTokenizer reads as an absent token.
 TEST_F(BertFilesTest, WritesNoTokenThatTheVocabularyLacks) {
   const WordPiece pieces =
       WordPiece::Create({"[UNK]", "[CLS]", "[SEP]", "[MASK]"}, "", {}).value();

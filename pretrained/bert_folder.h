@@ -31,10 +31,12 @@ struct BertFolder : WordPieceFiles {
   VectorOptions vectors;
   std::vector<std::string> notes;  // SentenceFiles::notes
 
-  // Fills the finalized parameters of a model. Without a head, the model must
-  // be a Bert. With a head for classes, the model must be a TextClassifier for
-  // description.classes. With a head for words, it must be a MaskedWordModel.
-  // The folder must contain `head`.
+  // Fills the finalized parameters of a model. The folder must contain the head
+  // `head`, which determines the type of the model:
+  //
+  // * no head: a Bert,
+  // * a head for classes: a TextClassifier for description.classes,
+  // * a head for words: a MaskedWordModel.
   //
   // The vocabulary of the model has the size description.vocabulary or the size
   // of `pieces`. Table rows without a token are dropped. See
@@ -44,9 +46,9 @@ struct BertFolder : WordPieceFiles {
 };
 
 // Opens a folder at the path that the user gave. Error messages are meant for
-// users and list every problem of a file: missing, unexpected and mismatched
-// tensors. If all tensors match, LoadWeights() reports numbers that are not
-// finite.
+// users and list every problem of a file, such as missing, unexpected and
+// mismatched tensors. If all tensors match, numbers that are not finite are not
+// reported here, but by LoadWeights().
 absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 

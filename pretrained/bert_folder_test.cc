@@ -331,8 +331,8 @@ TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
   EXPECT_THAT(ErrorOf(),
               HasSubstr("31 tokens, but vocab_size of config.json is "
                         "32"));
-  // A vocab_size that is rounded up fits vocab.txt, but here it exceeds the
-  // number of rows of the weights.
+  // A vocab_size that is rounded up fits vocab.txt. Here it exceeds the number
+  // of rows of the weights, which must be an error.
   const std::string config = TextOf(JoinPath(folder_, "config.json"));
   const std::string size = "\"vocab_size\": 32";
   ASSERT_THAT(config, HasSubstr(size));

@@ -117,9 +117,9 @@ absl::Status WriteSentenceFiles(const SentenceFiles& sentence, int64_t width,
                                 const std::string& folder,
                                 FileOperations& files);
 
-// Returns the table of tensor names for a Bert and `head`, the head of a
-// TextClassifier or a MaskedWordModel. In the model, tables may have fewer than
-// description.vocabulary rows.
+// Returns the table of tensor names for a Bert with the given head of a
+// TextClassifier or a MaskedWordModel. The embedding tables of the model may
+// have fewer than description.vocabulary rows.
 WeightTable BertWeights(const BertDescription& description, BertHead head);
 
 }  // namespace regard

@@ -340,8 +340,8 @@ TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
               HasSubstr("model { text_embedder {"));
 }
 
-// MaskedWordModel does not support this tokenizer, so the folder must be read
-// as a sentence embedding model.
+// MaskedWordModel does not support a tokenizer whose strip_accents differs from
+// lower_case. The folder must then be read as a sentence embedding model.
 TEST(BertWordsTest, WithAnotherTokeniserItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =

@@ -23,7 +23,7 @@ namespace {
 constexpr char kConfig[] = "config.json";
 
 // Returns the table of tensor names. `rows` is the number of rows of the token
-// embedding in the folder. 0 means as many rows as the parameter.
+// embedding in the folder. 0 means the number of rows of the parameter.
 WeightTable Gpt2Weights(int64_t rows) {
   WeightTable table = {
       .names = {{.ours = "embedding.weight",

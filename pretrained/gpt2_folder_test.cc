@@ -208,9 +208,9 @@ TEST_P(Gpt2ParityTest, TheLikeliestIdsAreThoseOfTransformers) {
   }
 }
 
-// The file has one line with the fields of a search, then one line for each
-// text of each prompt. One call must search all prompts, although their lengths
-// differ.
+// The first line of the file has the fields of a search. Each of the other
+// lines has one text for one prompt. One call must search all prompts, although
+// their lengths differ.
 TEST_P(Gpt2ParityTest, SearchesFindWhatTransformersFinds) {
   Prompts prompts;
   for (const std::string& line :

@@ -123,7 +123,7 @@ constexpr std::pair<const char*, const char*> kKinds[] = {
     {"data.text", "model.bert"}};
 static_assert(std::size(kKinds) == kBertHeads);
 
-// Returns the part of the folder's head for which a model has parameters.
+// Returns the part of the folder's head that a model with these parameters has.
 BertHead HeadIn(BertHead head, const ParameterStore<float>& parameters) {
   const auto has = [&](const char* name) {
     return parameters.FindByName(name).has_value();

@@ -23,10 +23,10 @@ struct PretrainedFolder {
   // The text of an Experiment with the model, and with data of a kind on which
   // the model can be evaluated.
   std::string config;
-  // The settings of the folder for each kind of data and model that can start
-  // from it, by path, such as "data.images" or "model.text_classifier". A part
-  // is the text of a message, or an error if the model cannot express the
-  // settings.
+  // The settings of the folder for each kind of data and of model that can
+  // start from it. The keys are paths, such as "data.images" or
+  // "model.text_classifier". A value is the text of a message, or an error if
+  // the model cannot express the settings.
   std::map<std::string, absl::StatusOr<std::string>> parts;
   // The path of the model in `config`.
   std::string model;

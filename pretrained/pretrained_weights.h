@@ -55,12 +55,13 @@ struct WeightName {
   // The shape of the tensor, if neither the parameter nor the fields above
   // determine it. Tensor and parameter have the same order of elements.
   std::vector<int64_t> shape = {};
-  // Whether the parameter belongs to a task. It may be absent or have another
-  // shape if the caller of Load() allows parameters to keep their values.
+  // Whether the parameter belongs to a task. If the caller of Load() allows
+  // parameters to keep their values, the tensor may be absent or have another
+  // shape.
   bool of_task = false;
-  // Whether the tensor is written. False if the model of transformers lacks the
-  // tensor. The outputs of Regard's model must then not depend on the
-  // parameter.
+  // Whether the tensor is written. False if the model in the `transformers`
+  // library lacks the tensor. The parameter must then not affect the outputs of
+  // Regard's model.
   bool written = true;
 };
 
@@ -92,9 +93,10 @@ class PretrainedWeights {
   // Checks that the tensors match `parameters`, which may have no values yet.
   absl::Status Check(const ParameterStore<float>& parameters) const;
 
-  // Fills finalized parameters. Parameters that the table lacks, and parameters
-  // of a task without a matching tensor, are errors. If `kept` is not null,
-  // they keep their values instead, and their names are appended to `kept`.
+  // Fills finalized parameters. It is an error if the table lacks a parameter,
+  // or if a parameter of a task has no matching tensor. If `kept` is not null,
+  // these parameters keep their values instead, and their names are appended to
+  // `kept`.
   absl::Status Load(ParameterStore<float>& parameters,
                     std::vector<std::string>* kept = nullptr) const;
 

@@ -227,8 +227,8 @@ TEST_F(PretrainedWeightsTest, IsWrittenByTheSameTable) {
           "no tensor of this format holds the parameter 'gate' of this model"));
 }
 
-// The shape in the table does not apply to a parameter of another size. A
-// config for images of another size has such parameters.
+// The shape in the table does not apply to a parameter of another size, which a
+// config for images of another size has.
 TEST_F(PretrainedWeightsTest, AFixedShapeIsNotThatOfAnotherSize) {
   Write("model.safetensors", tensors_);
   ParameterStore<float> store;

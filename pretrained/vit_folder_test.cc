@@ -73,8 +73,8 @@ ImageClassifier ClassifierOf(const VitDescription& description) {
 
 class VitParityTest : public ::testing::TestWithParam<std::string> {};
 
-// Compares tokens, logits and all gradients of a weighted sum of both, with a
-// tolerance of 1e-5.
+// Compares tokens and logits, and all gradients of a weighted sum of the tokens
+// and logits. The tolerance is 1e-5.
 TEST_P(VitParityTest, ValuesAndGradients) {
   const Fixture fixture("values", Path(GetParam()));
   const absl::StatusOr<VitFolder> folder = Open(Path(GetParam()));
@@ -247,8 +247,8 @@ class VitFilesTest : public ::testing::Test {
     ASSERT_THAT(WriteFileAtomically(JoinPath(folder_, name), text), IsOk());
   }
 
-  // Returns the error after setting a field of a file to a value, or after
-  // removing the field if the value is null.
+  // Sets a field of a file to a value, or removes the field if the value is
+  // null. Returns the error.
   std::string Error(const std::string& file, const std::string& field,
                     const Json& value) {
     const std::string before = ReadFile(JoinPath(folder_, file)).value();

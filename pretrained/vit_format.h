@@ -29,14 +29,15 @@ struct VitDescription {
 // "PATH:LINE:COLUMN: error: ..". Problems are invalid JSON, sizes that are
 // missing or out of range, and features that ImageClassifier does not support.
 
-// Parses the text of a ViTForImageClassification's or ViTModel's config.json.
-// The file determines only the size and the channels of the image format.
+// Parses the text of the config.json of a ViTForImageClassification or a
+// ViTModel. The file determines only the size and the channels of the image
+// format.
 absl::StatusOr<VitDescription> ParseVitConfig(absl::string_view text,
                                               absl::string_view path);
 
 // Reads a folder, with the image format of ReadImageProcessor(). Without a
-// processor file, images are stretched by a bilinear filter, and mean and
-// standard deviation are 1/2, the defaults of ViTImageProcessor.
+// processor file, the format has the defaults of ViTImageProcessor: images are
+// stretched by a bilinear filter, and mean and standard deviation are 1/2.
 absl::StatusOr<VitDescription> ReadVitConfig(const std::string& folder);
 
 // Reads the folder of a timm model vit_SIZE_patchP_N. Its sizes follow from

@@ -35,7 +35,7 @@ TripleSplits SplitTriples(int32_t kinds, uint64_t seed);
 struct DrawableObjects {
   int64_t side = 0;                // height and width of a picture
   std::vector<std::string> names;  // indexed by kind
-  // Writes picture `number` of `kind` to pixels [side, side].
+  // Draws a picture of `kind`, which `number` selects, to pixels [side, side].
   std::function<void(int32_t kind, uint64_t number, absl::Span<uint8_t> pixels)>
       draw;
 };

@@ -48,7 +48,8 @@ TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
   EXPECT_EQ(SplitTriples(2, 1).train.size(), 0);
 }
 
-// The grey value of a quadrant determines the kind of its object.
+// The grey value of a quadrant is the kind of its object. The sentence must
+// describe these kinds and their positions.
 TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
   const DrawableObjects objects = FlatObjects();
   const std::vector<std::string> prompt = {"see"};

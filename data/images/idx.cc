@@ -58,7 +58,7 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
   IdxArray array;
   array.elements = bytes.substr(header);
   const auto present = static_cast<int64_t>(array.elements.size());
-  // Factors are at most 2^32, so the product is capped before it can overflow.
+  // The product of the extents could overflow, so it is limited to 2^62.
   constexpr int64_t kTooMany = int64_t{1} << 62;
   int64_t elements = 1;
   for (int axis = 0; axis < rank; ++axis) {

@@ -14,10 +14,15 @@
 namespace regard {
 
 // Parses grey images and their labels from two files, which may be
-// gzip-compressed. A damaged file, a label that is not below `classes`,
-// different numbers of images and labels, and a file without images are errors.
-// Errors name the file and the byte. Allocates no memory for elements that a
-// header declares but the file does not contain.
+// gzip-compressed. Errors name the file and the byte. Allocates no memory for
+// elements that a header declares but the file does not contain.
+//
+// Returns an error for:
+//
+// * a damaged file,
+// * a label that is not below `classes`,
+// * different numbers of images and labels,
+// * a file without images.
 absl::StatusOr<ImageSet> ParseLabelledImages(std::string image_bytes,
                                              absl::string_view image_path,
                                              std::string label_bytes,

@@ -44,9 +44,11 @@ std::string RootOf(const auto& options) {
 // Reads a file of lines "FILE<TAB>TEXT" and calls `add` for each line. Ignores
 // empty lines. Returns the file's SHA-256.
 //
-// Errors are ready to print and begin with path:line:column. They report a line
-// without a tab, an image whose path leaves the root (symbolic links are not
-// resolved), and the errors that `add` returns.
+// Errors are ready to print and begin with path:line:column. They report:
+//
+// * a line without a tab,
+// * an image whose path leaves the root (symbolic links are not resolved),
+// * the errors that `add` returns.
 absl::StatusOr<std::string> ReadImageList(
     const ImageList& list,
     const std::function<absl::Status(ListedImage, absl::string_view text)>&

@@ -70,8 +70,9 @@ TEST(ResizeAndCropTest, TakesTheMiddleOfEachChannel) {
   EXPECT_EQ(middle({3, 4}), image.pixels);
 }
 
-// Some resized images are larger than the original, and some are smaller. The
-// numbers of rows and columns that are cut off may be even or odd.
+// The resized images are larger or smaller than the original, and even and odd
+// numbers of rows and columns are cut off. The pixels must be equal to the
+// pixels of the whole resized image.
 TEST(ResizeAndCropTest, PixelsAreThoseOfTheWholeImage) {
   Image image = {.shape = {2, 13, 17}};
   for (int i = 0; i < 2 * 13 * 17; ++i) {

@@ -32,8 +32,8 @@ struct SentenceData {
   // Pairs that are translated at the end of training, before pairs of the test
   // split.
   std::vector<SentencePair> samples = {};
-  // The largest number of ids of a side, including <eos>. Longer sides are cut.
-  // 0 means no limit.
+  // The largest number of ids of a side, including <eos>. Longer sides are
+  // truncated. 0 means no limit.
   int64_t cut_tokens = 0;
   // The minimum count of a word in training. Rarer words become <unk>.
   int64_t min_frequency = 1;
@@ -64,7 +64,8 @@ class SentenceSource : public DataSource<SentenceData> {
   // The rule by which typed text is split into words.
   virtual WordRule words() const { return WordRule::kPrepared; }
 
-  // Returns the gold alignments of words without <eos>. Empty if not known.
+  // Returns the gold alignments of two sentences without <eos>. Empty if they
+  // are not known.
   virtual std::vector<AlignmentLink> GoldLinks(
       const DataRequest& /*request*/,
       const std::vector<std::string>& /*source*/,

@@ -34,7 +34,7 @@ struct PhrasebookOptions {
 
 struct PhrasebookSplit {
   std::vector<SentencePair> pairs;
-  // The name of the construction of each pair, in the same order.
+  // The construction of pairs[i] has the name constructions[i].
   std::vector<absl::string_view> constructions;
 };
 

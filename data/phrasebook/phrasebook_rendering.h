@@ -16,8 +16,8 @@ namespace regard::phrasebook {
 struct PhrasebookSentence {
   SentencePair pair;
   absl::string_view construction;
-  // Pairs of a subject (noun or name) and its verb, and pairs of a noun or name
-  // and an adjective that describes it.
+  // Pairs of a noun or name, and a word that applies to it: a verb whose
+  // subject it is, or an adjective that describes it.
   std::vector<std::pair<absl::string_view, absl::string_view>> pairs;
   // All nouns and names, in any role.
   std::vector<absl::string_view> nouns;

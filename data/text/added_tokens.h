@@ -40,9 +40,10 @@ class AddedTokens {
   // The texts of the tokens must be different and not empty.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
-  // Calls `on_token` for each token of a text with the bytes that belong to it,
-  // and `on_text` for the text between tokens, in order. Finds the leftmost
-  // token first. If several tokens begin at the same byte, finds the longest.
+  // Splits a text at its tokens. In the order of the text, calls `on_token` for
+  // each token with its bytes, and `on_text` for the text between tokens. Finds
+  // the leftmost token first. If several tokens begin at the same byte, finds
+  // the longest.
   void Split(absl::string_view text,
              absl::FunctionRef<void(absl::string_view)> on_text,
              absl::FunctionRef<void(const AddedToken&, absl::string_view)>

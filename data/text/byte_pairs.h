@@ -35,10 +35,15 @@ class BytePairs {
   };
 
   // Parses the text of a tokenizer.json. `path` names it in errors, which are
-  // ready to print and list all problems. Problems are a missing or repeated
-  // id, a byte without a token, a repeated merge, a merge of tokens that do not
-  // exist, and unsupported features. Ignores post_processor, truncation and
-  // padding, because Encode() adds no tokens to a text.
+  // ready to print and list all problems:
+  //
+  // * a missing or repeated id,
+  // * a byte without a token,
+  // * a repeated merge, or a merge of tokens that do not exist,
+  // * unsupported features.
+  //
+  // Ignores post_processor, truncation and padding, because Encode() adds no
+  // tokens to a text.
   static absl::StatusOr<BytePairs> FromText(absl::string_view text,
                                             absl::string_view path);
   // Returns a tokenizer.json, which transformers can also open.
@@ -98,8 +103,8 @@ class BytePairs {
 };
 
 // Reads the tokenizer of a directory from tokenizer.json. If this file is
-// missing, reads vocab.json and merges.txt. If vocab.json has <|endoftext|>, it
-// is an added token. Further added tokens are read from added_tokens.json,
+// missing, reads vocab.json and merges.txt. <|endoftext|> is an added token if
+// vocab.json contains it. Further added tokens are read from added_tokens.json,
 // special_tokens_map.json and tokenizer_config.json, if these files exist.
 // Errors are the same as in FromText(). Tokens that are added around a text are
 // also an error.

@@ -369,8 +369,8 @@ TEST_F(BytePairsFolderTest, PutsNothingAroundATextOfAWholeTokenizer) {
   EXPECT_THAT(Error(), HasSubstr("one of ByteLevel, TemplateProcessing"));
 }
 
-// The folder of GPT-2 does not declare <|endoftext|> as an added token. It must
-// be one nevertheless.
+// GPT-2's own folder does not declare <|endoftext|> as an added token. Regard
+// must treat it as an added token anyway.
 TEST_F(BytePairsFolderTest, TheEndOfATextIsAnAddedToken) {
   Json vocabulary = Small()["model"]["vocab"];
   vocabulary["<|endoftext|>"] = 259;

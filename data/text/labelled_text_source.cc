@@ -93,8 +93,8 @@ class GrammaticalitySource
  private:
   static std::vector<LabelledText> Make(int64_t count, uint64_t seed,
                                         const char* split) {
-    // The purpose makes the sentences differ from those that the data source
-    // `grammar` generates.
+    // Because of the purpose, the sentences differ from the sentences of the
+    // data source `grammar`.
     const std::string purpose = absl::StrCat("grammaticality/", split);
     const std::string sentences =
         Grammar(EnglishRules()).GenerateSentences(count, seed, purpose);

@@ -84,6 +84,7 @@ TEST_F(LabelledTextTest, ReadsPairs) {
 }
 
 // If label and text are swapped in a file, each line may have its own label.
+// Such a file must not take hours.
 TEST_F(LabelledTextTest, TimeIsLinearInTheNumberOfLabels) {
   std::string text;
   for (int i = 1'000'000; i < 1'500'000; ++i) absl::StrAppend(&text, i, "\t\n");

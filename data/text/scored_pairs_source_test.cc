@@ -50,8 +50,8 @@ TEST(ScoredPairsTest, SplitsLines) {
   EXPECT_EQ(data->digests.count("data.path"), 1);
 }
 
-// The file has 256 MiB in lines of 64 KiB, line ends included, and one more
-// line.
+// The file has one line of 64 KiB more than the limit of 256 MiB, line ends
+// included. The error must be reported in this line.
 TEST(ScoredPairsTest, AllTextIsCapped) {
   const std::string path = absl::StrCat(::testing::TempDir(), "/pairs.tsv.gz");
   const std::string line =

@@ -76,9 +76,10 @@ class SentencepieceModel {
   struct Piece {
     float score = 0;
     bool user_defined = false;
-    // Whether the piece takes part in merges and is then split again, unless it
-    // is one character. This is the behaviour of sentencepiece 0.1.97 and
-    // 0.2.0. No vocabulary contains an unused piece.
+    // Whether the piece is only an intermediate result of merges, which is
+    // split again in the end. A piece of one character is not split. This is
+    // the behaviour of sentencepiece 0.1.97 and 0.2.0. No vocabulary contains
+    // an unused piece.
     bool unused = false;
   };
 
@@ -125,8 +126,8 @@ class SentencepieceModel {
   size_t longest_ = 0;       // length of the longest piece, in bytes
   size_t longest_user_ = 0;  // length of the longest user-defined piece, or 0
   float lowest_score_ = 0;
-  // The highest score of a piece, or this initial value if it is greater, as in
-  // the library.
+  // The highest score of a piece, but at least this initial value, as in the
+  // library.
   float highest_score_ = std::numeric_limits<float>::min();
 };
 

@@ -176,8 +176,8 @@ TEST(SentencepieceModelTest, DrawsUnigramsByTheirProbability) {
 }
 
 // Returns the probability of each segmentation according to the published
-// algorithm. The next pair is the pair with the highest score, among the pairs
-// of neighbours that form a piece and have not been skipped. A pair is
+// algorithm. It considers pairs of neighbours that form a piece and have not
+// been skipped. The next pair is the one with the highest score. A pair is
 // identified by its beginning, middle and end.
 std::map<std::string, double> DropoutProbabilities(
     const std::vector<std::string>& symbols,

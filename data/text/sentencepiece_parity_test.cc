@@ -89,9 +89,9 @@ SubwordsConfig Training(SubwordsConfig::Kind kind, int vocabulary_size,
   return options;
 }
 
-// A user-defined piece takes precedence whatever its score is, and the
-// character map does not change it. In this text, "\uff21" is a user-defined
-// piece, and "\uff22" is not.
+// A user-defined piece takes precedence over other pieces, even with a low
+// score, and the character map does not change it. In this text, "\uff21" is a
+// user-defined piece, and "\uff22" is not.
 TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   const absl::StatusOr<std::string> trained =

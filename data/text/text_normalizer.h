@@ -40,8 +40,9 @@ class TextNormalizer {
 
   TextNormalizer() = default;
 
-  // Returns the longest replacement in the map, or else the first character
-  // unchanged. `text` must not be empty.
+  // Returns the replacement of the longest beginning of `text` that the map
+  // contains. If there is none, returns the first character unchanged. `text`
+  // must not be empty.
   Prefix NormalizePrefix(absl::string_view text) const;
 
   // The units of a double-array trie in the layout of Darts-clone.

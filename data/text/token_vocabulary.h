@@ -16,11 +16,11 @@ class JsonObject;
 // The file in a run folder that contains the vocabulary.
 inline constexpr char kVocabularyFile[] = "vocab.txt";
 
-// Returns a vocabulary: [PAD], <unk>, [CLS], [SEP] and [MASK], as spelled in
-// `options`, then the words of `text` by descending frequency. Ties are in the
-// order of first occurrence. Words that occur less than `min_frequency` times
-// are omitted. Occurrences of <unk> in the text, as in wikitext, are not
-// counted.
+// Returns a vocabulary of two parts: first [PAD], <unk>, [CLS], [SEP] and
+// [MASK], as spelled in `options`, then the words of `text`. The words are in
+// descending order of frequency, and ties are in the order of first occurrence.
+// Words that occur less than `min_frequency` times are omitted. Occurrences of
+// <unk> in the text, as in wikitext, are not counted.
 WordPiece WordVocabulary(absl::string_view text,
                          const WordPieceOptions& options,
                          int64_t min_frequency);

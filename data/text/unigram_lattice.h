@@ -1,5 +1,5 @@
 // A lattice of pieces, whose paths are all segmentations of a text by a unigram
-// model. The score of a path is the sum of the scores of its pieces, the
+// model. The score of a path is the sum of the scores of its pieces. It is the
 // log-probability of the segmentation.
 //
 // Kudo, "Subword regularization: improving neural network translation models
@@ -28,8 +28,8 @@ class UnigramLattice {
   void Add(int64_t begin, int64_t end, double score);
 
   // Draws a path with a probability proportional to exp(alpha * score), by
-  // forward filtering and backward sampling. Takes one number of `random` per
-  // piece.
+  // forward filtering and backward sampling. Takes one random number from
+  // `random` for each piece.
   PieceEnds Sample(double alpha, const RandomStream& random) const;
 
   // Draws one of the `n` paths of NBest(), with a probability proportional to

@@ -25,10 +25,10 @@ namespace {
 constexpr absl::string_view kContinuation = "##";
 constexpr size_t kMaxProblems = 20;
 
-// The `tokenizers` library uses the categories of Unicode 8. These ranges
-// contain the format characters, nonspacing marks and punctuation of later
-// versions (up to 17), which the library treats as letters. The ranges contain
-// no other characters of these categories.
+// Ranges that contain the format characters, nonspacing marks and punctuation
+// that Unicode added after version 8, up to version 17. The `tokenizers`
+// library uses the categories of Unicode 8, so it treats these characters as
+// letters. The ranges contain no other characters of these categories.
 constexpr CodePoints kAfterUnicode8[] = {
     {0x061D, 0x061D},   {0x07FD, 0x07FD},   {0x0890, 0x08E2},
     {0x09FD, 0x09FE},   {0x0A76, 0x0A76},   {0x0AFA, 0x0AFF},
@@ -211,7 +211,8 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     }
     if (!problem.empty()) {
       complain(i + 1, problem);
-      // Reserves the id of the line, with a token that differs from all others.
+      // Reserves the id of the line with a token that differs from all other
+      // tokens.
       pieces.Append(absl::StrCat("\xff", i));
       continue;
     }

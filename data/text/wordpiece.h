@@ -62,11 +62,14 @@ struct EncodedPair {
 // A tokenizer with its vocabulary. Copyable. Immutable.
 class WordPiece : public TokenList {
  public:
-  // Makes a tokenizer. Token i has id i. Returns an error for a token that is
-  // empty, repeated or not UTF-8, and for a token of more than kMaxTokenBytes,
-  // unless it is longer than the longest word. A missing unknown, classifier or
-  // separator token is also an error. Returns all errors in one
-  // InvalidArgument, as lines "PATH:LINE: error: ..". Lines count from 1.
+  // Makes a tokenizer. Token i has id i. Returns one InvalidArgument with all
+  // errors, as lines "PATH:LINE: error: ..". Line numbers start at 1. These are
+  // errors:
+  //
+  // * a token that is empty, repeated or not UTF-8,
+  // * a token of more than kMaxTokenBytes bytes, unless it has more than
+  //   longest_word characters and can therefore never occur,
+  // * a missing unknown, classifier or separator token.
   static absl::StatusOr<WordPiece> Create(std::vector<std::string> tokens,
                                           absl::string_view path,
                                           const WordPieceOptions& options);
@@ -111,8 +114,8 @@ class WordPiece : public TokenList {
   // exist. As in the `tokenizers` library, there is no space before . ? ! and
   // the comma.
   std::string Decode(absl::Span<const int32_t> ids) const;
-  // Returns the text with its first masks replaced by these tokens. If a token
-  // continues a word, no space precedes it.
+  // Returns the text after replacing its first mask tokens with the tokens
+  // `ids`, in order. If a token continues a word, no space precedes it.
   std::string FillIn(absl::string_view text,
                      absl::Span<const int32_t> ids) const;
   // Joins words that are not split into pieces, as Decode() does.

@@ -83,7 +83,8 @@ TEST(WordPieceTest, ATokenIsCapped) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "vocab.txt:4: error: the token has 513 bytes; at most "
                        "512 are allowed"));
-  // Vocabularies of texts may have tokens that are longer than any word.
+  // A token that is longer than any word must not be an error, because a
+  // vocabulary that is made from a text may contain such tokens.
   EXPECT_TRUE(create(513, 512).ok());
   const WordPiece pieces = Of({std::string(600, 'a'), "a"});
   EXPECT_THAT(pieces.Tokenize(std::string(600, 'a')),

@@ -14,12 +14,14 @@
 
 namespace regard {
 
-// The kinds of failures. Half of the bytes are written before a write fails.
+// The kinds of failures. Before a write fails, half of its bytes are written.
+// Exceptions: no bytes are written with kInterrupted, or in the operations
+// after the k-th with kGone.
 enum class FileFault {
   kIoError,      // EIO
   kDiskFull,     // ENOSPC, for operations that may need space
   kInterrupted,  // EINTR, for operations that signals may interrupt
-  kShort,        // a read or write of several bytes handles only half
+  kShort,        // a read or write handles only half of its bytes
   // EIO for this and all later operations, as if the disk were removed
   kGone,
   kKilled,  // SIGKILL instead of the operation
@@ -29,10 +31,11 @@ enum class FileFault {
 // Thread-safe.
 class FaultyFiles : public FileOperations {
  public:
-  // Makes the k-th operation that the fault applies to fail, counted from 1.
+  // Makes one operation fail, the k-th of the operations to which the fault
+  // applies, counted from 1.
   FaultyFiles(FileFault fault, int k) : fault_(fault), k_(k) {}
 
-  // The number of operations so far that the fault applies to.
+  // The number of operations so far to which the fault applies.
   int operations() const { return count_; }
   bool reached() const { return count_ >= k_; }
 
@@ -52,7 +55,8 @@ class FaultyFiles : public FileOperations {
   int Remove(const std::string& path) override;
 
  private:
-  // The errors besides EIO that an operation can return.
+  // The properties of an operation that determine which faults, besides EIO,
+  // apply to it.
   struct Traits {
     bool needs_room = false;
     bool interruptible = false;

@@ -47,7 +47,7 @@ class TemporaryFiles : public ::testing::Test {
   std::string directory_;
 };
 
-// While it exists, this thread obeys the permissions of files, even as root.
+// During its lifetime, the thread obeys the permissions of files, even as root.
 class WithoutFileCapabilities {
  public:
   WithoutFileCapabilities() {
