@@ -139,7 +139,7 @@ TEST(EnglishRulesTest, EntropyIsTheMeanSurpriseOfSentencesWithOneDerivation) {
   const double mean = sum / count;
   const double error = std::sqrt((squares / count - mean * mean) / count);
   EXPECT_NEAR(mean, grammar.SentenceEntropy(), 4 * error);
-  // The tolerance is four relative standard errors of the surprise. The
+  // The tolerance is four relative standard errors of the surprisal. The
   // relative standard error of the lengths is about the same.
   EXPECT_NEAR(characters / count / grammar.MeanLineLength(), 1,
               4 * error / mean);

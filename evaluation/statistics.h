@@ -101,8 +101,8 @@ PairedTests ComparePaired(absl::Span<const MetricPair> pairs);
 // most about a million choices.
 inline constexpr int kMaxExactPairs = 20;
 // With more pairs, this number of random choices is drawn. The p-value is then
-// (choices that are as extreme + 1) / (choices + 1), which is never too small
-// on average.
+// (choices that are at least as extreme + 1) / (choices + 1). On average, this
+// value is never too small.
 inline constexpr int kRandomChoices = 100000;
 
 // Returns the two-sided p-value of the mean of paired differences. If a change

@@ -33,9 +33,10 @@ std::string GzipWithFields(const std::string& content) {
   return Gzip(content, &header);
 }
 
-// Decompresses `bytes` with a GunzipReader that receives at most `in` bytes and
-// returns at most `out` bytes at a time. The first piece has at least two
-// bytes, the magic number. Returns "problem: ..." if the reader has a problem.
+// Decompresses `bytes` with a GunzipReader. The reader receives at most `in`
+// bytes at a time, and returns at most `out` bytes at a time. The first piece
+// has at least two bytes, the magic number. Returns "problem: ..." if the
+// reader has a problem.
 std::string InPieces(const std::string& bytes, size_t in, size_t out) {
   absl::string_view rest = bytes;
   GunzipReader reader([&] {

@@ -138,7 +138,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   std::map<const void*, size_t>& offsets_;
   Json root_;
   size_t values_ = 0;
-  Json* added_ = nullptr;    // the last value
+  Json* added_ = nullptr;    // the value that was added last
   std::vector<Json*> open_;  // open objects and arrays, which do not move
   std::string key_;          // the last key
   size_t value_offset_ = 0;  // offset of the last key's value

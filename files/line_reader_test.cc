@@ -60,7 +60,7 @@ TEST(LineReaderTest, CutsLinesThatExceedTheLimit) {
 
 TEST(LineReaderTest, LinesEndInAnyWay) {
   const std::string text = "a\r\n\rb\rc\n\n\r\rd\r";
-  // The result does not depend on how the bytes arrive.
+  // The lines must not depend on how the bytes are divided into pieces.
   for (size_t first = 0; first <= text.size(); ++first) {
     std::vector<std::string> pieces = {text.substr(0, first),
                                        text.substr(first)};

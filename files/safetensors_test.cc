@@ -177,7 +177,7 @@ std::vector<float> FloatsOf(const std::string& dtype,
 TEST(SafetensorsTest, WidensNumbersOfTwoBytes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   // The numbers are 1, the largest number, the smallest normal number, the
-  // largest and smallest subnormal numbers, 0 and infinity.
+  // largest and the smallest subnormal number, 0 and infinity.
   EXPECT_THAT(
       FloatsOf("F16", {0x3c00, 0x7bff, 0x0400, 0x03ff, 0x0001, 0x0000, 0x7c00}),
       ElementsAre(1, 65504, 0x1p-14F, 1023 * 0x1p-24F, 0x1p-24F, 0, kInfinity));
@@ -189,8 +189,8 @@ TEST(SafetensorsTest, WidensNumbersOfTwoBytes) {
               ElementsAre(1, -3.140625F, kInfinity, 0x1p-133F));
   EXPECT_TRUE(std::isnan(FloatsOf("BF16", {0xffc0})[0]));
   EXPECT_THAT(FloatsOf("F16", {}), ElementsAre());
-  // The conversion is in place. Results overwrite numbers that were already
-  // read.
+  // The conversion is in place, so a result may overwrite only numbers that
+  // were already read.
   std::vector<uint16_t> many(1001);
   for (size_t i = 0; i < many.size(); ++i) {
     many[i] = static_cast<uint16_t>(0x3c00 + i);

@@ -133,7 +133,7 @@ TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
               HasSubstr("truncation_side must be one of right"));
 }
 
-// The folder has the same files as the folder of the model all-MiniLM-L6-v2.
+// Settings as in the files of the model all-MiniLM-L6-v2 must be accepted.
 TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
   EXPECT_EQ(SentenceError("sentence_bert_config.json",
                           R"({"max_seq_length": 7, "do_lower_case": false})"),

@@ -106,9 +106,12 @@ struct SentenceFiles {
   std::vector<std::string> notes = {};
 };
 
-// Reads the files that exist. Returns an error for unsupported settings:
-// another pooling or module, a prompt, or lower-casing with a tokenizer that
-// keeps upper case.
+// Reads the files that exist. Returns an error for these settings, which are
+// not supported:
+//
+// * another pooling or module,
+// * a prompt,
+// * lower-casing, if the tokenizer keeps upper case.
 absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
                                                 bool lower_case);
 

@@ -170,7 +170,8 @@ TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
                        HasSubstr("must contain preprocessor_config.json or")));
 }
 
-// transformers 5 stores the image processor in processor_config.json.
+// transformers 5 stores the image processor in processor_config.json, which
+// must be read if preprocessor_config.json is missing.
 TEST_F(BlipFolderTest, ImagesMayBeAsAProcessorSays) {
   const std::string path = JoinPath(folder_, "preprocessor_config.json");
   const std::string text = absl::StrReplaceAll(

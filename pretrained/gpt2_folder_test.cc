@@ -428,7 +428,8 @@ TEST_F(Gpt2FolderTest, WritesNoTokenThatItLacks) {
 }
 
 // tokenizer_config.json cannot name a token whose spelling in the vocabulary
-// differs from its text. config.json contains the id of the token.
+// differs from its text, so its name must be null. config.json contains the id
+// of the token.
 TEST_F(Gpt2FolderTest, NamesNoTokenThatIsSpelledOtherwise) {
   const auto tokenizer = ReadBytePairs(folder_);
   ASSERT_THAT(tokenizer, IsOk());

@@ -81,8 +81,10 @@ struct WeightTable {
 class PretrainedWeights {
  public:
   // Opens the weights of a folder. The error messages of this class are meant
-  // for users and list all problems. Problems are tensors that are missing,
-  // unexpected, or of another shape or type, and numbers that are not finite.
+  // for users and list all problems:
+  //
+  // * tensors that are missing, unexpected, or of another shape or type,
+  // * numbers that are not finite.
   static absl::StatusOr<PretrainedWeights> Open(const std::string& folder,
                                                 WeightTable table);
 

@@ -10,8 +10,8 @@ namespace regard {
 
 // Returns OK if `read`, the contents of a config.json, describes the same
 // computation as `config`. Otherwise, returns InvalidArgument with a message
-// for the user: the changes that would make `config` a model of `kind`, such as
-// "GPT-2". Initial values and memory settings do not matter.
+// for the user. The message lists the changes that would make `config` a model
+// of `kind`, such as "GPT-2". Initial values and memory settings do not matter.
 absl::Status CheckSameTransformer(const TransformerConfig& read,
                                   const TransformerConfig& config,
                                   absl::string_view kind);

@@ -174,7 +174,8 @@ TEST(VitFolderTest, AHeadMayBeMissingOrLeftOut) {
       HasSubstr("the tensor 'classifier.weight', F32 [2, 6], is missing"));
 }
 
-// The classes of the folder are tabby cat, dog and bird.
+// The folder has the classes tabby cat, dog and bird. A model with two of these
+// classes must get their rows of the head.
 TEST(VitFolderTest, AHeadIsMadeOfTheClassesThatAreThere) {
   const absl::StatusOr<VitFolder> folder = Open(Path("timm"));
   ASSERT_THAT(folder, IsOk());

@@ -360,7 +360,8 @@ TEST_F(ImageListTest, AnImageOutsideOfTheFolderNeedsARoot) {
   EXPECT_EQ(error("../dogs/0.png", "/"), "");
 }
 
-// Each split takes less than the limit, but all splits together take more.
+// Each split takes less than the limit, but all splits together take more,
+// which must be an error.
 TEST_F(ImageListTest, AllPixelsOfAllSplitsAreCapped) {
   std::string lines;
   for (int i = 0; i < 22; ++i) {

@@ -24,8 +24,9 @@ std::string Segment(uint8_t marker, const std::string& data) {
          data;
 }
 
-// Returns a scan of blocks whose coefficients are all 0. Each block has one bit
-// for its first coefficient and one bit for the end of its other coefficients.
+// Returns a scan of blocks whose coefficients are all 0. Each block has two
+// bits: one for its first coefficient, and one for the end of its other
+// coefficients.
 std::string Scan(int components, int blocks) {
   std::string header(1, static_cast<char>(components));
   for (int i = 1; i <= components; ++i) {

@@ -48,8 +48,8 @@ struct SentenceData {
   // Makes a new segmentation of `train` in each epoch. Null if the segmentation
   // is fixed.
   std::shared_ptr<const SubwordSampler> sampler = {};
-  // The contents of the files from which the tokenizers can be made again,
-  // keyed by the file names in the run folder.
+  // The files from which the tokenizers can be made again. Maps file names in
+  // the run folder to contents.
   std::map<std::string, std::string> files = {};
   // Notes for the user, such as omitted pairs. One sentence each.
   std::vector<std::string> notes = {};

@@ -18,9 +18,8 @@ inline constexpr int kMinPhrasebookTrain = 50;
 // The largest ratio of the size of another split to the size of `train`.
 inline constexpr int kMaxPhrasebookRatio = 10;
 
-// Unless all other splits are empty, `train` must be at least
-// kMinPhrasebookTrain, and no other split may exceed
-// kMaxPhrasebookRatio * `train`.
+// If a split other than `train` is not empty, `train` must be at least
+// kMinPhrasebookTrain. No other split may exceed kMaxPhrasebookRatio * `train`.
 struct PhrasebookOptions {
   uint64_t seed = 1;
   int train = 8000;  // sentence pairs

@@ -74,8 +74,9 @@ struct Token {
   };
 
   Type type = Type::kLiteral;
-  std::string text;                      // as written: "que|qu'", "BE.OBJECT"
-  Slot slot = SUBJECT;                   // slot of the phrase or agreement
+  std::string text;  // as written: "que|qu'", "BE.OBJECT"
+  // The slot of the phrase, or the slot to agree with.
+  Slot slot = SUBJECT;
   const Auxiliary* auxiliary = nullptr;  // if kAuxiliary
   // The English words that the token is linked to. A kPhrase is linked to them
   // in addition to its own words.

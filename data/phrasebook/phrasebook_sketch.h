@@ -53,7 +53,8 @@ struct NounPhrase {
   bool plural = false;
   const Adjective* preceding = nullptr;  // petit chat
   const Adjective* following = nullptr;  // chat noir
-  bool superlative = false;              // refers to the only adjective
+  // Whether the only adjective is a superlative.
+  bool superlative = false;
   const Material* material = nullptr;
 
   bool IsFeminine() const;

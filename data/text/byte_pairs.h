@@ -54,9 +54,10 @@ class BytePairs {
   // Returns the ids of any bytes. Added tokens are found first, from left to
   // right. If several begin at the same byte, the longest is found. Bytes that
   // are not UTF-8 also have tokens. AppendBytes() of all ids therefore restores
-  // the text, except for white space that an added token strips. Takes memory
-  // proportional to the text, and O(log n) time per byte, where n is the length
-  // of the longest word.
+  // the text, except for white space that an added token strips.
+  //
+  // Takes memory proportional to the text. Takes O(log n) time per byte, where
+  // n is the length of the longest word.
   std::vector<int32_t> Encode(absl::string_view text) const;
   // Returns the tokens with the bytes of each. The bytes of all tokens, joined,
   // are the text.

@@ -18,9 +18,10 @@
 //                                    the nurse
 //                kAnother            another sentence of the grammar
 //
-// Each label has a third of the pairs, and all rules of a label have the same
-// fraction. Entailed and contradicting sentences both differ in one word. To
-// distinguish them, a model must learn how 120 words are related.
+// Each label has a third of the pairs, and all rules of a label are used
+// equally often. In pairs with the labels "entails" and "contradicts", the two
+// sentences differ in one word. To distinguish these labels, a model must learn
+// how 120 words are related.
 #ifndef DATA_TEXT_ENTAILMENT_H_
 #define DATA_TEXT_ENTAILMENT_H_
 
@@ -68,9 +69,9 @@ class EntailmentPairs {
   enum class Sort { kAdjective, kVerb, kNoun };
 
   // The meaning of a word. Adjectives and verbs with equal group and side are
-  // synonyms. With equal groups and different sides, they are opposites. A
-  // group of nouns is a kind. The name of the kind has side 0. Its other nouns
-  // have side 1 and are not synonyms.
+  // synonyms. With equal groups and different sides, they are opposites. For
+  // nouns, a group is a kind. The name of the kind has side 0. The other nouns
+  // of the kind have side 1 and are not synonyms.
   struct Meaning {
     Sort sort;
     int group;

@@ -135,8 +135,8 @@ class EntailmentSource
   }
 };
 
-// Returns the fields of a line of at most 64 KiB, separated by tabs. Their
-// number, two or three, must be the same as in the first line. `error` makes an
+// Returns the fields of a line, separated by tabs. The line must have at most
+// 64 KiB, and two or three fields, as many as the first line. `error` makes an
 // error from a column and a message.
 absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
     absl::string_view line, size_t wanted,

@@ -1,6 +1,6 @@
 // Prepares text from corpora, from users, and from pairs to score. All sources
-// and programs prepare text with these functions. A model therefore reads a
-// sentence in the same way as in training.
+// and programs use these functions, so that a trained model reads a sentence in
+// the same way as in training.
 #ifndef DATA_TEXT_PREPARED_TEXT_H_
 #define DATA_TEXT_PREPARED_TEXT_H_
 
@@ -45,9 +45,9 @@ struct TextRules {
   WordRule words = WordRule::kPrepared;
 };
 
-// Returns the words of a sentence. Bytes that are not UTF-8 become U+FFFD (in
-// files they are an error). If there is a vocabulary, kGenerated also uses it
-// to split words.
+// Returns the words of a sentence. Bytes that are not UTF-8 become U+FFFD,
+// although they are an error in files. If there is a vocabulary, kGenerated
+// also uses it to split words.
 std::vector<std::string> PrepareWords(absl::string_view text,
                                       const TextRules& rules,
                                       const Vocabulary* vocabulary = nullptr);

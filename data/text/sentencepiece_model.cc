@@ -153,7 +153,8 @@ std::vector<absl::string_view> SentencepieceModel::SplitIntoCharacters(
 std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
     absl::string_view text, absl::FunctionRef<bool()> drop) const {
   struct Symbol {
-    absl::string_view text;  // empty after it is merged into the previous one
+    // Empty after the symbol is merged into the symbol before it.
+    absl::string_view text;
     int before;
     int after;  // -1: none
     bool fixed;

@@ -16,10 +16,10 @@ class SubwordsConfig;
 // of at most 64 KiB. Errors contain the message of spm_train, for example that
 // the text is too short for so many pieces.
 //
-// The files are in a temporary folder, which is removed at the end. SIGINT and
-// SIGTERM end spm_train if the program has one thread. The program receives the
-// signal after the folder is removed. If it survives the signal, the function
-// returns Cancelled.
+// The files are in a temporary folder, which is removed at the end. If the
+// calling process has one thread, SIGINT and SIGTERM end spm_train. The calling
+// process receives the signal after the folder is removed. If it survives the
+// signal, the function returns Cancelled.
 absl::StatusOr<std::string> TrainSubwords(const SubwordsConfig& options,
                                           absl::string_view sentences);
 

@@ -107,7 +107,8 @@ class Vocabulary : public TokenList, public ReservedIds {
   // Whether text can contain the token. False for reserved tokens.
   bool Contains(absl::string_view token) const;
 
-  // Returns one id per token, without <bos> and <eos>. "<eos>" is unknown.
+  // Returns one id per token, without <bos> and <eos>. The token "<eos>" gets
+  // the id of unknown tokens.
   std::vector<int32_t> Encode(absl::Span<const std::string> tokens) const;
 
   // Returns the tokens before the first <eos>, without <bos> and <pad>.

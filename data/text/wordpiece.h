@@ -104,9 +104,10 @@ class WordPiece : public TokenList {
 
   // Returns [CLS] first [SEP] second [SEP], truncated to at most `longest` >= 3
   // ids, like `longest_first` of the `tokenizers` library. The longer text
-  // loses ids at its end until both have the same length. Then both lose ids.
-  // If the number of remaining ids is odd, the text that was longer keeps one
-  // more. If both had the same length, the second text keeps one more.
+  // loses ids at its end until the texts have equal lengths. After that, both
+  // texts lose ids. If the number of remaining ids is odd, the text that was
+  // longer keeps one more id. If the texts were equally long, the second text
+  // keeps one more id.
   EncodedPair EncodePair(absl::string_view first, absl::string_view second,
                          int64_t longest) const;
 
@@ -125,8 +126,9 @@ class WordPiece : public TokenList {
   explicit WordPiece(const WordPieceOptions& options)
       : TokenList(/*escaped=*/false), options_(options) {}
 
-  // Calls `on_special` for each special token of a text, and `on_word` for each
-  // word between them, with its number of characters.
+  // Splits a text at its special tokens, and calls `on_special` for each of
+  // them. Calls `on_word` for each word between special tokens, with its number
+  // of characters.
   void Split(absl::string_view text,
              absl::FunctionRef<void(absl::string_view, int64_t)> on_word,
              absl::FunctionRef<void(int32_t)> on_special) const;

@@ -41,7 +41,8 @@ TEST(PngTest, KeepsEachPixel) {
   }
 }
 
-// The image has cells of 16 x 16 pixels, like a heat map.
+// The image has cells of 16 x 16 pixels, like a heat map. The file must be much
+// smaller than the pixels.
 TEST(PngTest, AMapIsCompressed) {
   std::vector<uint8_t> rgb;
   for (int y = 0; y < 256; ++y) {
