@@ -132,7 +132,8 @@ TEST(TableTest, TheSeedDrawsDevAndTest) {
   EXPECT_THAT(last->test.x, ElementsAre(7, 8, 9));
 }
 
-// In float32, seconds since 1970 have steps of 128.
+// In float32, times in seconds since 1970 are rounded to multiples of 128. A
+// note must say how many different times remain.
 TEST(TableTest, SaysWhichValuesBecomeEqual) {
   std::string text = "time,id,y\n";
   for (int i = 0; i < 300; ++i) {

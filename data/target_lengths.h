@@ -19,9 +19,9 @@ struct TargetLengths {
   // The number of unknown words in all targets.
   std::optional<int64_t> unknown = {};
 
-  // Adds a pair. `source_ids` (at least 1) and `target_ids` are numbers of ids,
-  // including the end of the sentence. `unknown_ids` is the number of unknown
-  // words in the target.
+  // Adds a pair with the given numbers of source ids (at least 1) and target
+  // ids, both including the end of the sentence. `unknown_ids` is the number of
+  // unknown words in the target.
   void Add(int64_t source_ids, int64_t target_ids, int64_t unknown_ids);
 
   // Conversions to and from the numbers that a run stores.

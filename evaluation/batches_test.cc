@@ -100,8 +100,8 @@ class RanksOfBatchesTest : public BatchesTest {
     std::set<int64_t> computed;
   };
 
-  // Returns the examples of each batch, and the examples that this rank has
-  // computed.
+  // Returns the results that this rank collects, and the examples that it
+  // computes.
   Share Collect(int64_t size, int64_t most, Hook<float>* watcher) const {
     Share share;
     std::mutex mutex;

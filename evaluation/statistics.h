@@ -48,8 +48,8 @@ ConfidenceInterval BootstrapConfidence(const ExampleMetric& metric,
                                        absl::Span<const size_t> examples,
                                        uint64_t seed);
 
-// Bootstraps each metric of the sets that are not empty. The result is keyed by
-// the name of the metric.
+// Bootstraps each metric of the sets that are not empty. The keys of the result
+// are the names of the metrics.
 std::map<std::string, ConfidenceInterval> BootstrapConfidence(
     absl::Span<const EvaluatedSet> sets, uint64_t seed);
 

@@ -98,8 +98,9 @@ TEST(ConfidenceDeathTest, NeedsValues) {
   EXPECT_DEATH(ComputeConfidenceInterval({}), "no values");
 }
 
-// The standard error of a fraction p of n is sqrt(p (1 - p) / n). With 1,000
-// resamples, the bootstrap has its own sampling error of about 4 %.
+// The half width must be 1.96 standard errors. The standard error of a fraction
+// p of n is sqrt(p (1 - p) / n). With 1,000 resamples, the bootstrap has its
+// own sampling error of about 4 %.
 TEST(BootstrapTest, FindsTheStandardErrorOfAShare) {
   const ExampleMetric metric = FirstRight(300, 400);
   const ConfidenceInterval confidence =
@@ -155,8 +156,9 @@ TEST(ComparePairedTest, ABetterRunIsBetter) {
   EXPECT_EQ(tests.bootstrap_p, 1.0 / (kBootstrapResamples + 1));
 }
 
-// The run is better on both examples that differ. There are four ways to swap
-// them. Two of these ways keep or reverse the difference.
+// The results of the two runs differ on two examples, and the run is better on
+// both. Two of the four ways to swap these results keep or reverse the
+// difference, so the p-value must be about 1/2.
 TEST(ComparePairedTest, RandomizationHasTheShareOfSwaps) {
   const PairedTests tests = Compare(FirstRight(7, 9), FirstRight(5, 9));
   EXPECT_NEAR(tests.randomization_p, 0.5, 0.02);

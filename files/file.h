@@ -134,7 +134,7 @@ class FileReader {
   // The number of bytes at the time of opening.
   int64_t size() const { return size_; }
 
-  // Device and inode, which are the same for two names of one file.
+  // The device and the inode. They are the same if two paths lead to one file.
   std::pair<uint64_t, uint64_t> identity() const { return identity_; }
 
   // Fills `bytes` with the bytes of the file that begin at `offset`. Returns

@@ -53,9 +53,10 @@ class JsonObject {
 
   // Returns `nullopt` for an absent field, which is not a problem.
   std::optional<JsonObject> Object(const std::string& key) const;
-  // Returns the strings of an object by name. An absent field is not a problem.
+  // Returns the strings in an object, each with its name. An absent field is
+  // not a problem.
   std::map<std::string, std::string> Texts(const std::string& key) const;
-  // Returns the numbers of an object by name, with NaN for null.
+  // Returns the numbers in an object, each with its name. null becomes NaN.
   std::map<std::string, double> Numbers(const std::string& key) const;
   // Returns the integers of an array, each at least 0.
   std::vector<int64_t> Counts(const std::string& key) const;

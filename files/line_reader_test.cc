@@ -19,7 +19,7 @@ using ::regard::testing::IsOk;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Returns `pieces` one by one. An empty piece is an interrupted call.
+// Returns `pieces` one by one. An empty piece stands for an interrupted call.
 LineReader::ReadBytes Pieces(std::vector<std::string> pieces) {
   return [pieces, next = size_t{0}](char* bytes, size_t) mutable -> ssize_t {
     if (next == pieces.size()) return 0;

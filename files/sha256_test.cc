@@ -15,7 +15,7 @@ namespace {
 
 using ::regard::testing::IsOk;
 
-// The published examples of FIPS 180-4.
+// The digests must be equal to the published examples of FIPS 180-4.
 TEST(Sha256Test, PublishedDigests) {
   EXPECT_EQ(Sha256Hex(""),
             "e3b0c44298fc1c149afbf4c8996fb924"

@@ -34,8 +34,9 @@ bool IsCaseIgnorable(const Character& c) {
          p == 0xFE55 || p == 0xFF07 || p == 0xFF0E || p == 0xFF1A;
 }
 
-// Whether the sigma at `position` ends a word: a cased letter precedes it and
-// none follows it. Case-ignorable characters do not count.
+// Whether the sigma at `position` ends a word: a cased letter precedes it, and
+// no cased letter follows it. Case-ignorable characters between these letters
+// and the sigma do not count.
 bool EndsWord(const std::vector<Character>& characters, size_t position) {
   size_t before = position;
   while (before > 0 && IsCaseIgnorable(characters[before - 1])) --before;

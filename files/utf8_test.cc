@@ -93,7 +93,8 @@ TEST(Utf8Test, AStreamHoldsBytesBackUntilTheCharacterIsWhole) {
   EXPECT_EQ(text, "\u20ac\u20ac\u20ac.");
 }
 
-// Matches Python's b"..".decode("utf-8", "replace").
+// The result must be the same as with Python's b"..".decode("utf-8",
+// "replace").
 TEST(Utf8Test, AStreamReplacesWhatIsNoCharacter) {
   const std::string kBad = "\uFFFD";
   const std::pair<absl::string_view, std::string> cases[] = {

@@ -193,7 +193,7 @@ std::string BertConfigText(const BertDescription& description) {
 namespace {
 
 // Adds the names of the output layer for masked words to `table`. The tensors
-// have `vocabulary` rows. The model may have fewer rows.
+// have `vocabulary` rows. The parameters may have fewer rows.
 void AddWords(int64_t vocabulary, WeightTable* table) {
   const std::string cls = "cls.predictions.";
   const WeightName lines[] = {

@@ -71,7 +71,7 @@ struct TokenizerDescription {
   // The maximum number of tokens, from the tokenizer's "model_max_length" and
   // similar fields. 0 if not set.
   int64_t longest = 0;
-  // The tokens of tokenizer.json by id; empty if it has none.
+  // The tokens of tokenizer.json by id. Empty if the file has no tokens.
   std::vector<std::string> tokens;
   // The name of the file that sets whether text is converted to lower case.
   // Empty if no file sets it.

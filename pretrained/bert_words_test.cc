@@ -160,8 +160,8 @@ TEST(BertWordsTest, IsReadAsItWasWritten) {
   EXPECT_EQ(TensorsOf(path), TensorsOf(kFolder));
 }
 
-// Without next_sentence, the written folder contains neither the next-sentence
-// head nor its pooler.
+// Without next_sentence, the written folder must contain neither the
+// next-sentence head nor its pooler.
 TEST(BertWordsTest, WithoutNextSentencesItIsAMaskedLanguageModel) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const auto model = ModelOf(folder, /*next_sentence=*/false);

@@ -19,7 +19,7 @@ struct Gpt2Description {
   TransformerConfig transformer;
   int64_t vocabulary = 0;
   // The ids of the special tokens. `nullopt` if the file has no such id, or if
-  // the id is not below `vocabulary`. transformers only warns about such ids.
+  // the id is not below `vocabulary`, which is only a warning in transformers.
   std::optional<int64_t> begin;
   std::optional<int64_t> end;
 };

@@ -74,7 +74,8 @@ TEST_F(ImageProcessorTest, SaysHowImagesBecomeInputs) {
 }
 
 // If "size" is a single number, CLIPImageProcessor resizes the shorter side to
-// it, and ViTImageProcessor resizes both sides.
+// it, and ViTImageProcessor resizes both sides. Other processors must be an
+// error.
 TEST_F(ImageProcessorTest, TheTypeSaysWhatANumberIs) {
   const auto read = [&](const std::string& type, int size) {
     return Read(absl::StrCat(R"({"size": )", size, ", ", type,

@@ -177,7 +177,7 @@ TEST_F(PretrainedWeightsTest, NamesMayLackThePrefixAndHaveOldEndings) {
   EXPECT_FALSE(weights->Has("wte.bias"));
 }
 
-// The number of inputs is odd, and too large to transpose all rows at once.
+// 37 rows are transposed in groups of 16, so the last group is smaller.
 TEST_F(PretrainedWeightsTest, TransposesInPieces) {
   constexpr int64_t kInputs = 37;
   Write("model.safetensors", {{"w", {kInputs, 5}, Counted(5 * kInputs, 0)}});
@@ -227,8 +227,8 @@ TEST_F(PretrainedWeightsTest, IsWrittenByTheSameTable) {
           "no tensor of this format holds the parameter 'gate' of this model"));
 }
 
-// The shape in the table does not apply to a parameter of another size, which a
-// config for images of another size has.
+// If the parameter has another size than the tensor, the error must name the
+// shape of the parameter, not the fixed shape in the table.
 TEST_F(PretrainedWeightsTest, AFixedShapeIsNotThatOfAnotherSize) {
   Write("model.safetensors", tensors_);
   ParameterStore<float> store;
@@ -305,7 +305,7 @@ TEST_F(PretrainedWeightsTest, TiedTensorsMustBeTheSame) {
   tensors_.back().shape = {2, 3};
   EXPECT_THAT(ErrorOf(),
               HasSubstr("'lm_head.weight' is F32 [2, 3]; expected F32 [3, 2]"));
-  // The file contains one name with and without the prefix.
+  // The file contains the same name with the prefix and without the prefix.
   tensors_.back() = {"token", {1, 1, 2}, {6, 8}};
   EXPECT_THAT(ErrorOf(), HasSubstr("'model.token' and 'token' are the same "
                                    "parameter, but 1 of"));
@@ -328,7 +328,7 @@ TEST_F(PretrainedWeightsTest, KeepsWhatTheFolderLacksIfToldTo) {
     return loaded;
   };
   for (const int64_t size : {0, 3}) {
-    // The tensor is absent if size is 0. Otherwise, its shape is wrong.
+    // If `size` is 0, there is no tensor. Otherwise, its shape is wrong.
     if (size > 0) {
       tensors_.push_back({"score", {size}, Counted(size, 0)});
       Write("model.safetensors", tensors_);

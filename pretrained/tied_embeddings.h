@@ -6,8 +6,8 @@
 
 namespace regard {
 
-// Reports a problem unless the output layer shares the token embedding. In an
-// output layer with its own weight, transformers 4 and 5 treat the bias
+// Reports a problem unless the output layer shares the token embedding. If the
+// output layer has its own weight, transformers 4 and 5 treat the bias
 // differently.
 inline void RequireTiedEmbeddings(const JsonObject& json) {
   constexpr char kTied[] = "tie_word_embeddings";

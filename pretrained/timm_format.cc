@@ -22,8 +22,7 @@ namespace regard {
 
 namespace {
 
-// The sizes of a model variant. timm has names for the variants, such as
-// "base".
+// The sizes of a model variant, and its name in timm, such as "base".
 struct Variant {
   absl::string_view name;
   int width;

@@ -80,8 +80,8 @@ TEST(ReadImageTest, SaysWhatIsWrong) {
                 "with an intact copy");
 }
 
-// Inserts a chunk whose claimed length is larger than the file. libpng would
-// allocate this length. The first chunk ends at byte 33.
+// Inserts a chunk that claims to be longer than the file. libpng would allocate
+// the claimed length. The first chunk ends at byte 33.
 TEST(ReadImageTest, AChunkCannotAskForMemory) {
   const std::string path = WritePng("row.png", PNG_FORMAT_GRAY, {0, 7, 255});
   std::string png = ReadFile(path).value();

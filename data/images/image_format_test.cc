@@ -53,7 +53,8 @@ TEST(FitImageTest, ACropKeepsColumnsOfTheMiddle) {
   EXPECT_THAT(FitImage(image, FormatOf(2, 1, true)).pixels, ElementsAre(2, 3));
 }
 
-// The image is resized to twice its size. Only the central part remains.
+// The image is first resized to twice its size, as shorter_side requires. The
+// result must be the central part of the resized image.
 TEST(FitImageTest, ACropMayBeOfALargerImage) {
   const Image image = {.shape = {1, 2, 4}, .pixels = {9, 1, 2, 9, 9, 3, 4, 9}};
   ImageFormat format = FormatOf(2, 2, true);

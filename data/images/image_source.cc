@@ -112,7 +112,7 @@ absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
     if (IsHidden(label)) continue;
     const std::string of_label = JoinPath(folder, label);
     const auto names = WithErrorPrefix(ListDirectory(of_label));
-    // The path names a file, not a directory.
+    // ListDirectory() returns NotFound if the path is a file, not a directory.
     if (absl::IsNotFound(names.status())) continue;
     REGARD_RETURN_IF_ERROR(names.status());
     const size_t before = files.images.size();

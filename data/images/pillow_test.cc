@@ -86,8 +86,8 @@ TEST(PillowTest, PixelsAreEqual) {
   std::printf("%d files, largest difference %d\n", files, greatest);
 }
 
-// Truncation is always detected. In a PNG file, a checksum detects a changed
-// byte. In a JPEG file, a changed byte may give another image.
+// A truncated file must be an error. So must a file with a changed byte, except
+// that a JPEG file, which has no checksums, may give another image.
 TEST(PillowTest, DamagedFilesAreErrors) {
   constexpr size_t kEach = 22;
   int images = 0;

@@ -166,7 +166,8 @@ TEST(PairsFileTest, DigestIsThatOfTheWholeFile) {
   EXPECT_EQ(data->digests.at("data.path"), Sha256Hex(text));
 }
 
-// The file is sparse, so it takes almost no space on the disk.
+// The file is larger than the limit, but only its first pairs are read, so it
+// must not be an error. It is sparse, and takes almost no space on the disk.
 TEST(PairsFileTest, AFileOfAnySizeIsReadWhereTheFirstPairsAreWanted) {
   const std::string path = ::testing::TempDir() + "/large.txt";
   std::ofstream(path) << "A.\tB.\nC\tD\n";

@@ -35,8 +35,8 @@ void ValidateFiles(const std::string& path, const PairFilesConfig& files,
   }
 }
 
-// Validates the files of a split that is not a test split. Its name has no
-// effect.
+// Validates the files of a split that is not a test split. The name of such a
+// split has no effect.
 void ValidateUnnamed(const std::string& path, const PairFilesConfig& files,
                      ConfigProblems& problems) {
   ValidateFiles(path, files, problems);

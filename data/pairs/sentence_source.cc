@@ -102,9 +102,9 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
   }
 };
 
-// Sequences of uniform numbers below `symbols`, to be copied or reversed. The
-// gold alignments are known. The lengths are also uniform, and determine the
-// difficulty.
+// Sequences of uniform numbers below `symbols`, to be copied or reversed, with
+// gold alignments. Lengths are also drawn uniformly. Longer sequences are more
+// difficult.
 template <typename Config, bool kReversed>
 class SequenceSource : public WithOptions<SentenceSource, Config> {
  public:

@@ -181,7 +181,7 @@ TEST(PhrasebookTest, TheSmallestTrainHasWordsForTheLargestOtherSplits) {
   }
 }
 
-// The other splits cannot be filled with so few words.
+// A `train` that has too few words for the other splits must end the program.
 TEST(PhrasebookDeathTest, RefusesATrainWithTooFewWordsForTheOtherSplits) {
   EXPECT_DEATH(MakePhrasebook({.train = 1}), "1 vs. 50");
   EXPECT_DEATH(MakePhrasebook({.train = kMinPhrasebookTrain - 1}), "49 vs. 50");

@@ -52,7 +52,8 @@ TEST(ByteLevelTest, BytesThatAreNotUtf8AreMarks) {
   EXPECT_THAT(Words("\xed\xa0\x80"), ElementsAre("\xed\xa0\x80"));
 }
 
-// utf8proc of Debian 12 does not contain these letters.
+// utf8proc of Debian 12 does not contain these letters, but Regard must
+// recognize them as letters.
 TEST(ByteLevelTest, KnowsUnicode16) {
   EXPECT_THAT(Words("a\U0002ebf0"), ElementsAre("a\U0002ebf0"));
   EXPECT_THAT(Words("a\U00011bc0"), ElementsAre("a\U00011bc0"));

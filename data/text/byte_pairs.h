@@ -59,8 +59,8 @@ class BytePairs {
   // Takes memory proportional to the text. Takes O(log n) time per byte, where
   // n is the length of the longest word.
   std::vector<int32_t> Encode(absl::string_view text) const;
-  // Returns the tokens with the bytes of each. The bytes of all tokens, joined,
-  // are the text.
+  // Returns the tokens with their bytes. The bytes of all tokens in order are
+  // the text.
   std::vector<Token> EncodeWithOffsets(absl::string_view text) const;
 
   // Appends the bytes of a token, 0 <= id < size(). The bytes of an added token

@@ -111,7 +111,7 @@ class BytePairsReader {
   // Makes `text` an added token if it is in the vocabulary.
   void AddSpecial(const std::string& text);
 
-  // Sets the bytes of all tokens. Returns the problems.
+  // Sets the bytes of all tokens. Returns the problems that it finds.
   std::vector<std::string> SetBytes();
   // Returns the tokenizer. `path` names the file of the vocabulary in errors.
   absl::StatusOr<BytePairs> Finish(absl::string_view path);

@@ -60,8 +60,8 @@ class EntailmentPairs {
   // sentence in common.
   std::vector<LabelledText> Make(int64_t count, uint64_t seed, Part part) const;
 
-  // Returns all results of a rule for a sentence of the grammar. Empty if the
-  // rule does not apply, and for kAnother.
+  // Returns all results of a rule for a sentence of the grammar. There are none
+  // if the rule does not apply, or if the rule is kAnother.
   std::vector<std::string> Apply(EntailmentRule rule,
                                  absl::string_view sentence) const;
 

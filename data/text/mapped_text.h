@@ -20,8 +20,8 @@ class MappedText {
   MappedText& operator=(const MappedText&) = delete;
   ~MappedText();
 
-  // Appends text. Must not be called after Map(), which returns the errors of
-  // all calls.
+  // Appends text. Must not be called after Map(), which also returns an error
+  // if an earlier call of Append() failed.
   void Append(absl::string_view text);
 
   // Finishes writing and maps the text into memory. Returns an error if the

@@ -23,8 +23,8 @@ struct ScoredPairsData {
   std::vector<std::string> notes = {};
 };
 
-// Reads a file as TextFile does. Blank lines are ignored. A line must be two
-// texts and a finite number, separated by tabs. Errors begin with
+// Reads a file as TextFile does. Blank lines are ignored. Each other line must
+// have two texts and a finite number, separated by tabs. Errors begin with
 // path:line:column.
 absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
                                                 const ScoredPairsConfig& config,

@@ -256,8 +256,9 @@ TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
       {{"ab a", best / (best + second)}, {"a b a", second / (best + second)}});
 }
 
-// If nbest_size is -1, the library measures the length of a user-defined piece
-// in characters. The weight of the first piece is then exp(1 * 0.5 - 0.1).
+// If nbest_size is -1, the length of a user-defined piece must be measured in
+// characters, as in the library. The weight of the first piece is then exp(1 *
+// 0.5 - 0.1).
 TEST(SentencepieceModelTest, DrawsUserDefinedPiecesByTheirCharacters) {
   HandmadeSentencepiece made(sentencepiece::TrainerSpec::UNIGRAM);
   made.Add("a", 0.5).Add("\u00e9a", -1).Add(std::string(kSpaceSymbol), -9);

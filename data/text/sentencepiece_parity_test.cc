@@ -134,8 +134,8 @@ TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
   }
 }
 
-// Unused pieces take part in the merges of BPE and are split again. Unigram and
-// character models ignore them.
+// Unused pieces must take part in the merges of BPE, and must be split again in
+// the end. Unigram and character models must ignore them.
 TEST(SentencepieceParityTest, SegmentsUnusedPiecesAsThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   const RandomStream random(3, "unused");

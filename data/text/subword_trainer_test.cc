@@ -78,7 +78,7 @@ TEST(TrainSubwordsTest, EndsBesideOtherThreads) {
 }
 
 // Trains with a program that never ends, and that writes its process id to
-// `file`. Another process then sends the signal.
+// `file`. After that, another process sends the signal.
 void TrainUntil(int signal_number, const std::string& file) {
   if (fork() == 0) {
     while (!std::filesystem::exists(file)) {

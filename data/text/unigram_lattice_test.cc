@@ -129,7 +129,8 @@ TEST(UnigramLatticeTest, OfOnePieceThereIsOnePath) {
   EXPECT_THAT(lattice.SampleNBest(2, 1, RandomStream(0, "")), ElementsAre(3));
 }
 
-// In double precision, exp() of these scores is 0.
+// In double precision, exp() of these scores is 0. The two paths must still be
+// equally frequent.
 TEST(UnigramLatticeTest, SmallProbabilitiesDoNotVanish) {
   UnigramLattice lattice(2);
   lattice.Add(0, 1, -5000);

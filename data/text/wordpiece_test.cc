@@ -45,7 +45,8 @@ WordPieceOptions Named(const std::string& name) {
   return options;
 }
 
-// tools/parity/write_wordpiece_fixture.py wrote the file.
+// The ids must be the same as in the file that
+// tools/parity/write_wordpiece_fixture.py wrote with the `tokenizers` library.
 TEST(WordPieceTest, AgreesWithTheTokenizersLibrary) {
   std::ifstream file("data/text/testdata/wordpiece.txt");
   std::string vocabulary;
@@ -168,7 +169,8 @@ TEST(WordPieceTest, SplitsWords) {
               ElementsAre("a", "b", "[mask]"));
 }
 
-// Compares with the text that `tokenizers` decodes without special tokens.
+// The text must be the same as the text that `tokenizers` decodes without
+// special tokens.
 TEST(WordPieceTest, DecodesWhatItEncoded) {
   const WordPiece pieces =
       Of({"a", "cat", "##s", "sit", "##ting", ".", ",", "?", "!", "'"});

@@ -57,7 +57,7 @@ class EventWriter {
   ~EventWriter();
 
   // Adds one value to the buffer. After an error, all calls return that error,
-  // because records after a torn record could not be read.
+  // because readers cannot read records after an incomplete record.
   absl::Status Add(int64_t step, Summary::Value value);
 
   // Makes the added values visible to readers.

@@ -71,8 +71,8 @@ Buckets BucketsOf(absl::Span<const float> values) {
   return buckets;
 }
 
-// The plugin for hyperparameters reads only its metadata, but requires a
-// tensor. The tensor has no values.
+// TensorBoard's plugin for hyperparameters reads only the metadata, but
+// requires a tensor. The tensor has no values.
 Summary::Value HParamsValue(absl::string_view tag, HParamsPluginData data) {
   data.set_version(0);
   Summary::Value value =

@@ -27,7 +27,7 @@ std::vector<std::array<double, 3>> Buckets(const std::vector<float>& values) {
   return buckets;
 }
 
-// Compares with the payload that TensorFlow writes for this event.
+// The bytes must be equal to the bytes that TensorFlow writes for this event.
 TEST(SummaryTest, AScalarIsTheReferencesBytes) {
   Event event;
   event.set_wall_time(1600545684.0899);
