@@ -24,7 +24,7 @@ class BertModel : public Model<float> {
   virtual const BertConfig& bert_config() const = 0;
   virtual const WordPiece& pieces() const = 0;
   // The maximum number of ids of a text, [CLS] and [SEP] included. Longer texts
-  // are cut.
+  // are truncated.
   virtual int64_t longest() const = 0;
   // The options of the sentence embeddings that the model computes.
   virtual VectorOptions vectors() const { return {}; }

@@ -1,5 +1,5 @@
-// Notes for users about texts that are too long for a BERT and are therefore
-// cut.
+// Notes for users about texts that are truncated because they are too long for
+// a BERT.
 #ifndef LANGUAGE_CUT_NOTE_H_
 #define LANGUAGE_CUT_NOTE_H_
 

@@ -35,9 +35,9 @@ using OnGenerated = std::function<bool(size_t prompt, int32_t id)>;
 // ids or when the model ends the text. Prompts must not be empty. A non-null
 // `on_id` requires a search with one hypothesis per prompt.
 //
-// Keys and values are cached. When a text reaches the model's block, the last
-// half block is read again, and generation continues from there. A prompt
-// longer than a block is cut to its last half block.
+// Keys and values are cached. When a text has filled a block
+// (LanguageModel::block()), the last half block is read again, and generation
+// continues from there. Only the last half block of a longer prompt is read.
 //
 // Successive prompts are computed together, even if their lengths differ. A
 // continuation depends only on the prompt and the options and is bit-identical

@@ -97,8 +97,8 @@ class MaskedWordModel : public BertModel {
                                      const PredictOptions& options) const;
 
   // Traces the likeliest word of each [MASK], for the same inputs as Predict().
-  // A text without [MASK] must be short enough not to be cut. Its trace has no
-  // outputs.
+  // A text without [MASK] must not be so long that it is truncated. Its trace
+  // has no outputs.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const PredictionRequest& request,
                                       const TraceOptions& options) const;

@@ -14,9 +14,10 @@
 
 namespace regard {
 
-// Returns the number of positions of `ids` whose token also occurs earlier. For
-// each of them, adds to sums[head] the weights of the keys directly after the
-// earlier occurrences. `weights` is [heads, positions, positions].
+// Adds to sums[head], for each position of `ids` whose token also occurs
+// earlier, the weights of the keys directly after the earlier occurrences.
+// Returns the number of such positions. `weights` is [heads, positions,
+// positions].
 int64_t AddPrefixMatching(absl::Span<const int32_t> ids,
                           absl::Span<const float> weights,
                           absl::Span<double> sums);

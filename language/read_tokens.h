@@ -13,14 +13,14 @@ namespace regard {
 struct TokenizedConfig {
   LanguageModelConfig config;
   std::string digest = {};  // SHA-256 of the tokenizer; empty if none was read
-  // The problems, by field of `tokens`.
+  // Messages about invalid fields of config.tokens(), by the name of the field.
   std::map<std::string, std::string> problems = {};
 };
 
-// Reads the tokenizer of a `config` with unit: BYTE_PAIRS into
-// text->vocabulary, unless it already contains a tokenizer. If there is a
-// problem, the returned config has unit: CHARACTERS, so that a model can still
-// be constructed.
+// Reads the tokenizer of `config` into text->vocabulary. Does nothing if the
+// unit is not BYTE_PAIRS, or if text->vocabulary is not empty. If there is a
+// problem, the unit of the returned config is CHARACTERS, so that a model can
+// still be constructed.
 TokenizedConfig ReadTokens(const LanguageModelConfig& config, TextSplits* text);
 
 }  // namespace regard

@@ -28,7 +28,7 @@ std::string VectorText(absl::Span<const float> vector);
 
 class SentenceEmbedder {
  public:
-  // Texts are cut to `longest` ids, [CLS] and [SEP] included. `bert`,
+  // Texts are truncated to `longest` ids, [CLS] and [SEP] included. `bert`,
   // `parameters` and `pieces` must outlive this object.
   SentenceEmbedder(const Bert<float>& bert,
                    const ParameterStore<float>& parameters,

@@ -58,9 +58,8 @@ class SentenceEmbeddingModel : public BertModel {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // Computes the loss and the correlations of scores with similarities, on dev
-  // and test. The correlations are Pearson's correlation and Spearman's
-  // correlation.
+  // Computes the loss on dev and test, and Pearson's and Spearman's
+  // correlations between the scores and the similarities.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 

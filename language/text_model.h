@@ -73,10 +73,10 @@ class TrainableLanguageModel : public Model<float> {
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
   // Computes loss, perplexity and token_accuracy on all of dev and test. With
-  // BLOCKS, the first id of a split is not predicted. Also computes
-  // prefix_matching if the config enables it. Computes bits_per_character if
-  // the units are not words and at least one character begins in a predicted
-  // id. The <eos> of a line counts as its newline.
+  // BLOCKS, the first id of a split is not predicted. Also computes:
+  // * prefix_matching if the config enables it.
+  // * bits_per_character if the units are not words and at least one character
+  //   begins in a predicted id. The <eos> of a line counts as its newline.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
@@ -107,7 +107,7 @@ class TrainableLanguageModel : public Model<float> {
   bool has_dev() const { return !EvaluationWindows(dev_).empty(); }
 
  private:
-  // A text to continue, and the rest of the example.
+  // A text to continue, and the remaining ids of the example.
   struct EncodedInput {
     std::vector<int32_t> prompt;
     absl::Span<const int32_t> rest = {};

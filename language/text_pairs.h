@@ -33,20 +33,21 @@ inline constexpr const char* kPairClasses[] = {"follows", "does not follow"};
 // lines or documents. `tokens` must be at least 2.
 //
 // Lines of a document form a chunk when they have at least `tokens` tokens, or
-// when the document ends. A chunk is cut at the end of a random line. The part
-// before the cut is `first`, and the rest is `second`.
+// when the document ends. A chunk is split at the end of a random line into
+// `first` and `second`.
 //
 // With probability 1/2, `second` instead begins at a random line of another
 // document. It has as many lines as the pair needs to reach `tokens` tokens,
-// unless the document ends earlier. The rest then begins the next chunk. A
-// chunk of only one line has no rest, so `second` always comes from another
-// document. A pair longer than `tokens` loses tokens at random ends of its
-// longer part.
+// unless the document ends earlier. The lines of the chunk after `first` then
+// begin the next chunk. A chunk of only one line cannot be split, so `second`
+// always comes from another document. A pair longer than `tokens` loses tokens
+// at random ends of its longer part.
 //
 // Lines of more than `tokens` / 2 tokens count as several lines. Unlike BERT's
 // program, this function does not make some pairs shorter on purpose. If the
-// text is a single document, `second` may be any lines outside the chunk. If
-// there are no such lines, no pair is made.
+// text is a single document, lines outside the chunk replace lines of another
+// document. If there are no such lines, `second` follows `first`, and a chunk
+// of only one line makes no pair.
 std::vector<TextPair> MakeTextPairs(absl::Span<const int64_t> lines,
                                     absl::Span<const int64_t> documents,
                                     int64_t tokens, uint64_t seed);

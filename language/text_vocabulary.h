@@ -71,8 +71,9 @@ class TextVocabulary : private TokenList {
   const BytePairs* pairs() const { return pairs_ ? &*pairs_ : nullptr; }
 
   // Returns the ids of <bos>, which is never generated, and of <eos>. -1 means
-  // that the token does not exist. With BYTE_PAIRS, both may be the same token,
-  // which then ends a text. No id is padding, and targets of -1 are ignored.
+  // that the token does not exist. With BYTE_PAIRS, <bos> and <eos> may be the
+  // same token, which then ends a text. No id is padding, and targets of -1 are
+  // ignored.
   SpecialIds special_ids() const;
 
   // Encodes a UTF-8 text for training or evaluation. Unknown words become

@@ -21,9 +21,9 @@ class DecoderCache;
 // The state of a decoder's layers and the number of ids that it has read.
 //
 // The state consists of numbered slots, which the decoder or its layers define.
-// Unused slots stay empty. A row is a hypothesis: row r belongs to source
-// r / rows_per_source(). There is one row per source at first, and one per beam
-// entry in a beam search.
+// Unused slots stay empty. A row is a hypothesis: row r belongs to source r /
+// rows_per_source(). At first, each source has one row. In a beam search, it
+// has one row per beam entry.
 //
 // The values are on a tape, and gradients flow through them. Movable. The arena
 // of the tape owns the slots.
@@ -70,7 +70,7 @@ class DecoderState : public LayerState<T> {
   // position() is above 0.
   Var<T> RowValue(int slot) const override;
   // Appends the positions of `part` to a growing slot, and returns all of them.
-  // Fails a check unless the slot has all position() earlier positions.
+  // Fails a check if the slot does not already contain position() positions.
   //
   // In a search, the result may have spare positions after the valid positions,
   // so that a step copies only its own positions. On a tape that records, the
@@ -84,8 +84,8 @@ class DecoderState : public LayerState<T> {
   // Advance() calls this after it has read `count` ids of each row.
   void AdvancePosition(int64_t count) { position_ += count; }
 
-  // The cache of rows that depend only on an id. Each row is computed once.
-  // Null unless the state is a view of a search's cache.
+  // The cache of the rows that depend only on a token id (known_rows.h). Null
+  // unless this state is a DecoderCache::View().
   CachedRows<T>* known_rows() const;
 
  private:
@@ -120,16 +120,17 @@ class DecoderCache {
   DecoderCache& operator=(const DecoderCache&) = delete;
 
   // Adds the rows of `state` after the rows of the current View(). The next
-  // Gather() may select them. `state` must have read as many ids as the View(),
-  // and must outlive that Gather(). `state` must not be a View() or have slots
-  // per source.
+  // Gather() may select the added rows. `state` must have read as many ids as
+  // the View(), and must outlive the next Gather(). `state` must not be a
+  // View() or have slots per source.
   void AddRows(const DecoderState<T>& state);
 
-  // Makes row i a copy of row rows[i] of `state`, a View() that has advanced.
-  // Indices beyond the rows of `state` select the rows that AddRows() added.
+  // Makes row i a copy of row rows[i] of `state`, which must be a View() that
+  // has advanced. Indices beyond the rows of `state` select the rows that
+  // AddRows() added.
   //
-  // After the call, each source has `rows_per_source` rows, which must come
-  // from one source. Sources without rows are dropped.
+  // After the call, each source has `rows_per_source` rows, all copied from
+  // rows of one source. Sources without rows are dropped.
   void Gather(const DecoderState<T>& state, absl::Span<const int32_t> rows,
               int64_t rows_per_source);
 

@@ -63,18 +63,19 @@ class TranslationModel : public Model<float> {
   // Computes the metrics of a split. On dev and test:
   // * loss, perplexity and token_accuracy.
   // * bleu, chrf and exact_match.
-  // * cut_outputs: the number of translations that were cut at the limit of the
+  // * cut_outputs: the number of translations truncated at the limit of the
   //   search.
   // * chrf++ and ter if raw text is compared.
   // * alignment_error_rate if the data has gold alignments and the model has
   //   attention.
   // * gold_selected if the alignment also has a key selection.
-  // * d2l_bleu_k2 if sentences are cut.
+  // * d2l_bleu_k2 if cut_tokens is set.
   //
-  // On train, computes d2l_loss if sentences are cut: the cross-entropy per
-  // token divided by cut_tokens. Dive into Deep Learning averages the loss over
-  // all steps of a sentence, padding included. It divides the sum of these
-  // means by the number of tokens.
+  // On train, computes d2l_loss if cut_tokens is set: the cross-entropy per
+  // token divided by cut_tokens. Dive into Deep Learning computes the same
+  // number. It averages the loss over the cut_tokens positions of a sentence,
+  // padding included, and divides the sum of these means by the number of
+  // tokens.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
@@ -100,8 +101,8 @@ class TranslationModel : public Model<float> {
   // 0 without data.
   SequenceLengths LongestSentences() const;
 
-  // Returns the sacreBLEU-style signatures of bleu, chrf, chrf++ and ter, keyed
-  // by the name of the metric with its prefix.
+  // Returns the signatures of bleu, chrf, chrf++ and ter in sacreBLEU's format.
+  // The keys are the names of the metrics with their prefixes.
   std::map<std::string, std::string> Signatures() const;
 
   // The data without its training sentences, which the model keeps as ids. The

@@ -1,5 +1,5 @@
 // Tokenizes sentences that a user types, and makes notes about unknown words
-// and cut sentences.
+// and truncated sentences.
 #ifndef SEQ2SEQ_TYPED_SENTENCE_H_
 #define SEQ2SEQ_TYPED_SENTENCE_H_
 
@@ -28,7 +28,8 @@ class UnknownWords {
   explicit UnknownWords(const Vocabulary& vocabulary)
       : vocabulary_(vocabulary) {}
 
-  // Returns notes on the words that no earlier call listed.
+  // Returns notes about unknown words in `words`. Omits words that an earlier
+  // call listed.
   std::vector<std::string> UnknownWordNotes(
       absl::Span<const std::string> words);
 
@@ -37,8 +38,8 @@ class UnknownWords {
   absl::flat_hash_set<std::string> named_;
 };
 
-// Returns notes on a side of a pair: whether it is cut, and the unknown words
-// among the words that the model reads.
+// Returns notes about one side of a pair. They say whether it is truncated, and
+// list the unknown words among the words that the model reads.
 std::vector<std::string> SourceNotes(absl::Span<const std::string> words,
                                      const Translator& translator);
 std::vector<std::string> TargetNotes(absl::Span<const std::string> words,

@@ -13,10 +13,10 @@ namespace regard {
 
 class FormulaScore;
 
-// Returns a text with the parameters of the formula, and the cost of a pair of
-// query and key. The text also lists the terms that are computed once per key,
-// per query and per pair. If the formula is invalid for the widths, which come
-// from the user, returns an InvalidArgument error that can be printed as it is.
+// Returns the parameters of the formula as text, with the cost of one query-key
+// pair. The text also lists the terms that are computed once per key, per query
+// and per pair. `widths` may come from the user. If they are invalid for the
+// formula, returns an InvalidArgument error that can be printed as it is.
 absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
                                            const ScoreWidths& widths);
 

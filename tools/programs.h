@@ -46,8 +46,8 @@ absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
 // The text that --help shows as the default of --run.
 inline constexpr char kRunDefault[] = "the latest run under runs/";
 
-// Returns `run` if it is not empty. If it is empty, returns the latest run and
-// prints its name to standard error, or returns "" if there is no latest run.
+// Returns `run` if it is not empty. Otherwise, returns the latest run and
+// prints its name to standard error. Returns "" if there is no latest run.
 std::string RunOrLatest(const std::string& run);
 
 // The flags that select a run.
@@ -67,10 +67,11 @@ void AddPrecisionFlag(CommandLine& line, std::string* precision);
 absl::StatusOr<std::optional<Precision>> ReadPrecision(
     const std::string& precision);
 
-// Sets the run to the latest run if the user passed neither flag.
+// Sets `run` to the latest run if the user passed neither --run nor --model.
 void UseLatestRun(RunFlags* flags);
 
-// Opens the run that the flags select. One of them must be set.
+// Opens the run or model folder that the flags select. `run` or `model` must be
+// set.
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options = {});
 
@@ -80,7 +81,7 @@ void PrintNote(const std::string& note);
 struct InputLine {
   std::string text;
   int64_t number = 0;  // counted from 1
-  bool cut = false;    // whether the line was cut to kMaxInputLineBytes
+  bool cut = false;    // whether it was truncated to kMaxInputLineBytes
 };
 
 // A program that reads lines from standard input.
@@ -88,7 +89,7 @@ struct InputProgram {
   // The name of a line in the prompt on a terminal. If empty, there is no
   // prompt.
   std::string unit = {};
-  // Whether `add` accepts lines that were cut. If not, such a line is an error.
+  // Whether `add` accepts truncated lines. If not, such a line is an error.
   bool takes_cut_lines = false;
   // Processes a line, or keeps it for `flush`. Returns false if the output
   // cannot be written. An error ends the input, and can be printed as it is.

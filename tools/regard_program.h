@@ -8,8 +8,9 @@
 
 namespace regard {
 
-// Runs the program that argv[0] names. If argv[0] names none, argv[1] names the
-// program, and the remaining arguments are passed to it. Returns the exit code.
+// Runs the program that argv[0] names. If argv[0] does not name a program,
+// argv[1] must name it, and the remaining arguments are passed to it. Returns
+// the exit code.
 int RegardMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard

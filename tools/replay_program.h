@@ -1,5 +1,5 @@
 // Repeats the training of a part of a run. Prints the values at hook points,
-// and checks that the results are the same.
+// and checks that the results equal the results of the run.
 #ifndef TOOLS_REPLAY_PROGRAM_H_
 #define TOOLS_REPLAY_PROGRAM_H_
 

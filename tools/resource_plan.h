@@ -49,8 +49,8 @@ struct ResourcePlan {
   // Extrapolated from the measured examples. Absent if the model is too large
   // to measure.
   std::optional<double> update_flops;
-  // The products of a forward pass over a few examples. Empty if none of them
-  // round their operands, or if the model is too large to measure.
+  // The matrix products of a forward pass over a few examples. Empty if none of
+  // them round their operands, or if the model is too large to measure.
   std::vector<OperationProducts> products;
   int64_t batch_examples = 0;  // examples in the largest batch
   int64_t measured_examples = 0;

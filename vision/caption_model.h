@@ -67,8 +67,8 @@ class CaptionModel : public Model<float> {
             absl::Span<Var<float>> sums) const override;
   // Computes the metrics of dev and test:
   // * exact_match, bleu and cider_d of the sentences that the model writes.
-  // * cut_outputs: the number of these sentences that were cut at the limit of
-  //   the search.
+  // * cut_outputs: the number of these sentences that were truncated at the
+  //   limit of the search.
   // * loss and token_accuracy of the reference sentences.
   // * pointing_accuracy and pointing_mass of the reference sentences, if the
   //   model has cross-attention and the images are canvases.
@@ -85,7 +85,7 @@ class CaptionModel : public Model<float> {
     std::string text;          // including the prompt
     std::vector<int32_t> ids;  // without the prompt
     double score;
-    bool at_limit = false;  // whether the text was cut at the limit
+    bool at_limit = false;  // whether the text was truncated at the limit
   };
   // Writes sentences about an image, best first. Accepts the inputs of
   // Predict(). `search` must have passed ValidateSearch(). Its limits count
@@ -109,9 +109,10 @@ class CaptionModel : public Model<float> {
       Forward<float>& forward, const CaptionSet& set,
       absl::Span<const int64_t> images) const;
 
-  // Returns the weights with which layer config.map_layer() attends to the
-  // image at the position that predicts each token: [ids, tokens of the image].
-  // `ids` includes the prompt, whose rows are 0. Requires cross-attention.
+  // Returns the weights of the cross-attention in layer config.map_layer(),
+  // [ids, tokens of the image]. Row i has the weights at the position that
+  // predicts ids[i]. `ids` includes the prompt, whose rows are 0. Requires
+  // cross-attention.
   std::vector<float> TokenAttention(Forward<float>& forward,
                                     const CaptionSet& set, int64_t image,
                                     absl::Span<const int32_t> ids) const;
@@ -120,7 +121,8 @@ class CaptionModel : public Model<float> {
   // patches. `tokens` contains the weights of all tokens of an image.
   std::vector<double> SumByQuadrant(absl::Span<const float> tokens) const;
 
-  // Returns the pointing_mass that uniform attention has on the words of `set`.
+  // Returns the pointing_mass of a model with uniform attention, for the words
+  // of `set`.
   double UniformMass(const CaptionSet& set) const;
 
   const CaptionerConfig& config() const { return config_; }
@@ -172,7 +174,7 @@ class CaptionModel : public Model<float> {
       Forward<float>& forward, const CaptionSet& set,
       absl::Span<const int64_t> images, absl::Span<const int32_t> prompt,
       const SearchConfig& search) const;
-  // Returns the ids of a sentence, the end included.
+  // Returns the ids of a sentence, the ending id included.
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
   DecoderBatch MakeBatch(absl::Span<const std::vector<int32_t>> sentences,
                          absl::Span<const int64_t> examples,

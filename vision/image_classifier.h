@@ -25,9 +25,9 @@ namespace regard {
 // "head.{weight,bias}", [classes, width].
 class ImageClassifier : public Model<float> {
  public:
-  // `config` must have passed ValidateVisionTransformer(). All splits must have
-  // images of one shape. If encoder().ValidateImages() reports a problem, no
-  // other function may be called.
+  // `config` must have passed ValidateVisionTransformer(). The images of all
+  // splits must have the same shape. If encoder().ValidateImages() reports a
+  // problem, no other function may be called.
   ImageClassifier(const VisionTransformerConfig& config,
                   const AttentionRegistry& scorers, ImageSplits data,
                   const ModelOptions& options);

@@ -69,7 +69,8 @@ class IncrementalDecoder : private Hook<float> {
   std::optional<DecoderCache<float>> cache_;
   std::optional<DecoderState<float>> state_;
   const std::vector<std::string> alignment_sites_;
-  // Also requests the alignment while the memory is prepared.
+  // The hook of this object, already active while the constructor encodes the
+  // memory. Empty without `want_alignment`.
   std::optional<ScopedHook<float>> watch_;
   Var<float> alignment_;
   Tape<float>::Mark mark_;

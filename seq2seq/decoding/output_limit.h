@@ -15,8 +15,11 @@ class SearchConfig;
 //
 // For n source ids, the limit is max_length_ratio * n + max_length. If only one
 // of these fields is set, the other field has its default: 2 for the ratio, 10
-// for the length. If neither is set, outputs may be as long as the training
-// targets. The limit is then max(2 * n + 10, min(L + 10, ceil(R * n) + 1)).
+// for the length. If neither field is set, outputs may be as long as the
+// training targets:
+//
+//   max(2 * n + 10, min(L + 10, ceil(R * n) + 1))
+//
 // `trained` contains L, the number of ids of the longest target, and R, the
 // largest ratio of target ids to source ids.
 int64_t OutputLimit(const SearchConfig& search, int64_t source_ids,

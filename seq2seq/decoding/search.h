@@ -26,21 +26,22 @@ struct Hypothesis {
   // alignment was not requested, or if the decoder has no attention to a
   // memory.
   std::vector<float> weights;
-  // The natural logarithm of the model's probability, the ending id included.
-  // For an ensemble, the sum over ids of the logarithm of the mean probability
-  // (see ensemble_mean). Includes the effects of repetition_penalty and
-  // no_repeat_ngram.
+  // The natural logarithm of the hypothesis's probability, the ending id
+  // included. For an ensemble, the sum over ids of the logarithm of the mean
+  // probability (see ensemble_mean). Includes the effects of repetition_penalty
+  // and no_repeat_ngram.
   double log_probability = 0;
   // The log-probability divided by the length penalty, plus the coverage term.
   // Hypotheses are ordered by this score.
   double score = 0;
   // Whether the last choice was the ending id. A beam search ends with this id,
-  // unless the id is impossible or min_length leaves no space for it.
-  // SearchInputs::cut and SearchInputs::completes allow other ends.
+  // unless the id is impossible or min_length leaves no space for it. With
+  // SearchInputs::cut or SearchInputs::completes, a hypothesis may be complete
+  // without this id.
   bool finished = false;
-  // Whether the hypothesis was cut: it reached the limit of its source or of
-  // the decoder's positions, and did not end by choice. An ending id at the
-  // limit is a choice if it was sampled, or if no other id was likelier.
+  // Whether the hypothesis was truncated at the limit of its source or of the
+  // decoder's positions. An ending id at the limit does not count as truncation
+  // if it was sampled, or if no other id was likelier.
   bool at_limit = false;
 
   auto members() {
@@ -87,18 +88,18 @@ struct SearchInputs {
   absl::Span<const SearchSource> sources;
   bool want_weights = true;
 
-  // The maximum number of ids that a row reads, at most the number of positions
-  // that the decoders support. 0 means no window. Requires members without a
-  // memory.
+  // The maximum number of ids that a row reads. Must not exceed the number of
+  // positions that the decoders support. 0 means no window. Requires members
+  // without a memory.
   //
   // When a row reaches the window, the last half window of its prompt and
-  // hypothesis is read again, and the search continues from there. A prompt
-  // longer than the window is cut to its last half window. Without a window, a
-  // hypothesis ends where a decoder supports no further position.
+  // hypothesis is read again, and the search continues from there. Only the
+  // last half window of a longer prompt is read. Without a window, a hypothesis
+  // ends where a decoder supports no further position.
   int64_t window = 0;
   // Whether a hypothesis counts as complete at its maximum length without the
-  // ending id. If false, a search allows only the ending id there, and sampling
-  // cuts the hypothesis off.
+  // ending id. If false, a beam search allows only the ending id there, and a
+  // sampled hypothesis stays incomplete.
   bool cut = false;
   // Returns whether a hypothesis is complete although it does not have the
   // ending id. If null, no such hypothesis is complete.
@@ -120,12 +121,12 @@ struct SearchInputs {
 // that ends is complete if it is among the best `beam`. The best `beam`
 // continuations that do not end remain in the search (as in fairseq and
 // transformers). A source is done when `beam` hypotheses are complete and no
-// remaining hypothesis could enter the n_best. It is not enough that `beam`
-// hypotheses are complete, because unlikely hypotheses may end long before the
-// best hypothesis.
+// remaining hypothesis could enter the n_best. The second condition is
+// necessary, because unlikely hypotheses may end long before the best
+// hypothesis.
 //
 // At the maximum length, each hypothesis ends, however unlikely the ending id
-// is (as in fairseq). If hypotheses were cut instead, a short, unlikely
+// is (as in fairseq). If hypotheses were truncated instead, a short, unlikely
 // hypothesis that ended would outrank them. With `cut`, all hypotheses count as
 // complete at the maximum length (as in transformers).
 //

@@ -12,7 +12,8 @@
 
 namespace regard {
 
-// A hypothesis: its last id, and the row of the step that chose this id.
+// A hypothesis, given by its last id and by the row from which this id was
+// chosen.
 struct PartialHypothesis {
   double log_probability;
   int32_t row;
@@ -86,7 +87,8 @@ bool IsBetter(const EndedHypothesis& a, const EndedHypothesis& b);
 class BestEndedHypotheses {
  public:
   BestEndedHypotheses() = default;
-  // Keeps as many as fit in `storage`, which must outlive this object.
+  // Keeps as many hypotheses as fit in `storage`, which must outlive this
+  // object.
   explicit BestEndedHypotheses(absl::Span<EndedHypothesis> storage)
       : storage_(storage) {}
 

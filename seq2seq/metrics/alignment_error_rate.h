@@ -42,7 +42,7 @@ class AlignmentErrorRate {
 // `source_words` columns belong to the source words, and later columns to <eos>
 // or padding. A word has no link if its greatest weight is not positive or
 // belongs to a later column. All metrics use this definition of the predicted
-// alignment, also for sentences that were cut and have no <eos>.
+// alignment. It also applies to truncated sentences, which have no <eos>.
 std::vector<AlignmentLink> MaxWeightLinks(absl::Span<const float> weights,
                                           int columns, int target_words,
                                           int source_words);

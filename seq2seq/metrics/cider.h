@@ -16,8 +16,8 @@ namespace regard {
 // reference, as words.
 //
 // An n-gram of 1 to 4 words weighs less if more images have it in their
-// references. A score therefore depends on all references, and the score of a
-// single image is 0.
+// references. A score therefore depends on the references of all images. If
+// there is only one image, its score is 0.
 std::vector<double> CiderD(
     absl::Span<const std::vector<std::string>> predictions,
     absl::Span<const std::vector<std::vector<std::string>>> references);

@@ -38,7 +38,7 @@ inline WeightInitializer RecurrentWeights(Initialization choice) {
   return nullptr;
 }
 
-// Returns the options of the layers that `config` describes, a
+// Returns the options of the layers that `config` describes. `config` is a
 // RecurrentEncoderConfig or a RecurrentDecoderConfig.
 template <typename Config>
 RecurrentOptions RecurrentStack(const Config& config) {
@@ -55,13 +55,16 @@ RecurrentOptions RecurrentStack(const Config& config) {
   return options;
 }
 
-// A recurrent decoder that reads ids either one by one or all at once.
+// A recurrent decoder that reads ids either one by one or all at once. It reads
+// them one by one if a step depends on more than the recurrent state of the
+// previous step:
+// * With input_feeding.
+// * With scheduled_sampling.
+// * With an attention whose `query` is PREVIOUS_STATE.
+// * With a score that uses history.
 //
-// It reads them one by one if, besides the recurrent state, a step depends on
-// the context, readout, attention weights or predicted word of the previous
-// step. Such configs have input_feeding, scheduled_sampling, an attention with
-// `query` PREVIOUS_STATE, or a score that uses history. With any other config,
-// the recurrent layers and the attention process all ids in one pass.
+// In all other cases, the recurrent layers and the attention process all ids in
+// one pass.
 //
 // The hook points of one pass are "decoder/layer[k]/state"
 // (nn/layers/recurrent.h) and the hook points of the attention in "decoder". If
@@ -112,8 +115,8 @@ class RecurrentDecoder : public Decoder<T> {
                  absl::Span<const int32_t> lengths,
                  DecoderState<T>* state) const override;
   const OutputHead<T>& head() const override { return *head_; }
-  // The range of distances that the attention supports limits both the ids of a
-  // row and the positions of the memory.
+  // The attention may support only a limited range of distances. This range
+  // limits the ids of a row and the positions of the memory.
   int64_t longest_position() const override;
   int64_t longest_memory() const override { return longest_position(); }
   bool attends_to_memory() const override { return attention_ != nullptr; }
@@ -121,8 +124,8 @@ class RecurrentDecoder : public Decoder<T> {
  private:
   struct Word {
     Var<T> embedding;  // [rows, embedding]; empty if no readout uses it
-    // The contribution of the word, a fixed context and the bias to the first
-    // layer's input, [rows, gates].
+    // The sum of the contributions of the word, a fixed context and the bias to
+    // the first layer's input, [rows, gates].
     Var<T> projected;
   };
 

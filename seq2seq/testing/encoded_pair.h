@@ -12,7 +12,7 @@
 
 namespace regard {
 
-// A pair of sentences. Each side ends in <eos> unless it was cut.
+// A pair of sentences. Each side ends in <eos> unless it is truncated.
 struct EncodedPair {
   std::vector<int32_t> source;
   std::vector<int32_t> target;

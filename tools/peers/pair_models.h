@@ -1,5 +1,5 @@
-// Models of a single operation: the loss of fixed inputs with fixed output
-// gradients.
+// Models of a single operation with fixed inputs. The loss is the sum of the
+// outputs times fixed weights, which are therefore the output gradients.
 #ifndef TOOLS_PEERS_PAIR_MODELS_H_
 #define TOOLS_PEERS_PAIR_MODELS_H_
 

@@ -16,9 +16,8 @@ class TimedWork {
   virtual ParameterStore<float>& parameters() = 0;
 
   // Returns numbers that must agree between frameworks, computed from the
-  // initial weights. They are the losses of steps 1 and 5, a loss and the norm
-  // of its gradient, or the mean log probability of the result. May change the
-  // weights.
+  // initial weights: for example losses, ids or log-probabilities. May change
+  // the weights.
   virtual std::vector<double> NumbersToCompare() = 0;
 
   virtual void Step() = 0;

@@ -1,5 +1,5 @@
-// The workload of training steps: loss of shards, reduction, clipping and
-// update.
+// The workload of training steps. A step computes the losses of the shards,
+// reduces and clips the gradients, and updates the weights.
 #ifndef TOOLS_PEERS_TRAINING_WORK_H_
 #define TOOLS_PEERS_TRAINING_WORK_H_
 
@@ -17,7 +17,7 @@ namespace regard {
 
 class TrainingWork : public TimedWork {
  public:
-  // A step uses all examples of the model, cut into `shards` shards. If
+  // A step uses all examples of the model, divided into `shards` shards. If
   // `update` is false, a step ends with the reduced gradient.
   TrainingWork(std::unique_ptr<Model<float>> model, int shards, int threads,
                bool update);

@@ -1,5 +1,5 @@
-// The workloads of a translator, either Bahdanau's or a Transformer: training
-// and search.
+// Workloads that train a translation model or translate with it. The model is
+// Bahdanau's recurrent model or a Transformer.
 #ifndef TOOLS_PEERS_TRANSLATORS_H_
 #define TOOLS_PEERS_TRANSLATORS_H_
 

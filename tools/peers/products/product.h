@@ -1,5 +1,5 @@
 // Interface of a float matrix product in one library, which product_server.cc
-// times. It is in C, because the other libraries have C interfaces.
+// times. This is a C header, because the other libraries have C interfaces.
 #ifndef TOOLS_PEERS_PRODUCTS_PRODUCT_H_
 #define TOOLS_PEERS_PRODUCTS_PRODUCT_H_
 
