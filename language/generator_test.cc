@@ -309,8 +309,8 @@ double GeneratorTest::LogProbability(const LanguageModel& model,
   return sum;
 }
 
-// A beam of 64 keeps all 8 * 8 continuations of two ids, so it finds the best
-// of the 8 * 8 * 8 continuations of three ids.
+// A beam of 64 keeps all 8 * 8 continuations of two ids. It must therefore find
+// the best of the 8 * 8 * 8 continuations of three ids.
 TEST_F(GeneratorTest, AWideBeamFindsTheLikeliestTexts) {
   for (const char* mixer : kMixers) {
     LanguageModel model = Make("block: 12", "scaled_dot {}", mixer);
@@ -464,7 +464,7 @@ TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
   EXPECT_NEAR(found[1].score, std::log(0.144), 1e-5);
 }
 
-// Complete texts and texts that are cut must compete by score.
+// Complete texts and truncated texts must compete by score.
 TEST_F(GeneratorTest, ABeamCutsTextsAtTheLength) {
   LanguageModel model = Make("block: 12 examples: LINES");
   const SpecialIds special = model.vocabulary().special_ids();

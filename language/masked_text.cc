@@ -178,7 +178,7 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
     const int32_t begin = i;
     bool known = known_[static_cast<size_t>(row[i++])];
     known_tokens += known ? 1 : 0;
-    // If the beginning of a word is cut off, the rest counts as a word.
+    // The remaining part of a truncated word counts as a word.
     const bool special = pieces_.IsSpecial(row[begin]);
     while (config_.whole_words() && !special && i < length &&
            pieces_.ContinuesWord(row[i])) {

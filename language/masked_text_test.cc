@@ -213,8 +213,8 @@ TEST_F(MaskedTextTest, WordsAreMaskedWhole) {
   }
 }
 
-// Blocks of six tokens may begin inside a word. The rest of such a word can be
-// masked.
+// Blocks of six tokens may begin inside a word. The remaining tokens of such a
+// word can be masked.
 TEST_F(MaskedTextTest, TheRestOfAWordThatWasCutIsAWord) {
   words_ = "w1 w2s w3s w4s w5s w6s w7s";
   config_.set_block(8);

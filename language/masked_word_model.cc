@@ -399,7 +399,7 @@ std::string MaskedWordModel::FilledText(const PredictionRequest& request,
     return TextOf(ids);
   }
   if (!input.pair) return pieces_.FillIn(request.text, words);
-  // Counts the masks that remain in the first text, which may have been cut.
+  // Counts the masks that remain in the first text, which may be truncated.
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(request.text, '\t');
   const auto of_first = static_cast<size_t>(
@@ -447,7 +447,7 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
   labels.input = input.text;
   labels.notes = input.notes;
   if (input.positions.empty()) {
-    // The trace must show the typed text, so the text must not be cut.
+    // The trace must show the typed text, so the text must not be truncated.
     const auto size = std::ssize(pieces_.Tokenize(request.text));
     if (size + (input.pair ? 3 : 2) > longest()) return NoMaskError(request);
     labels.prediction = absl::StrJoin(labels.sequences[0].labels, " ");

@@ -292,8 +292,8 @@ TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
   const std::string filled = prediction_for(pairs, 16, "A  b\tc [MASK]");
   EXPECT_EQ(filled.find("A  b\tc "), 0);
   EXPECT_FALSE(absl::StrContains(filled, "[MASK]")) << filled;
-  // The model reads [CLS] a [MASK] [SEP] [MASK] [SEP], because the second mask
-  // of the first text is cut off.
+  // The model reads [CLS] a [MASK] [SEP] [MASK] [SEP], because the first text
+  // is truncated before its second mask.
   const std::string cut = prediction_for(pairs, 6, "a [MASK] b [MASK]\t[MASK]");
   EXPECT_EQ(cut.find("a "), 0);
   EXPECT_TRUE(absl::StrContains(cut, " b [MASK]\t")) << cut;

@@ -16,8 +16,8 @@ namespace regard {
 namespace {
 
 // The maximum number of ids of a batch, unless one text is longer. The
-// activations of this many ids stay in the cache. If there are too few batches
-// for all threads, batches get smaller, but not below kMinIds ids, because
+// activations of this many ids stay in the cache. If there would be fewer
+// batches than threads, the limit is lower. It is at least kMinIds, because
 // matrix products with few rows are slow.
 constexpr int64_t kMaxIds = 512;
 constexpr int64_t kMinIds = 128;

@@ -246,7 +246,7 @@ absl::StatusOr<Traced<float>> SentenceEmbeddingModel::Trace(
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
   REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
-  // The trace must show the typed text, so the text must not be cut.
+  // The trace must show the typed text, so the text must not be truncated.
   const std::vector<int32_t> first =
       pieces_.Encode(encoded.texts[0], std::numeric_limits<int64_t>::max());
   const int64_t most = std::min(longest(), options.most_tokens);
@@ -279,7 +279,7 @@ absl::StatusOr<Traced<float>> SentenceEmbeddingModel::Trace(
                           Predict(forward, request));
   labels.prediction = prediction.text;
   labels.notes =
-      prediction.notes;  // includes notes on a second text that is cut
+      prediction.notes;  // includes notes on a second text that is truncated
   labels.outputs = {{"similarity"}};
   labels.output_unit = "similarity";
   labels.chosen = 0;

@@ -82,9 +82,10 @@ class PairMaker {
     return (pair.apart ? cut : chunk.end) - chunk.begin;
   }
 
-  // Returns successive lines that do not follow the chunk. They begin at a
-  // random line and have at least `length` tokens, unless the document ends
-  // earlier. `nullopt` if there are no such lines.
+  // Returns successive lines outside the chunk. They are in another document
+  // unless the text has only one document. They begin at a random line and have
+  // at least `length` tokens, unless the document ends earlier. `nullopt` if
+  // there are no lines outside the chunk.
   std::optional<TextPiece> Other(size_t document, Range chunk, int64_t length) {
     Range from = documents_[document];
     size_t start;

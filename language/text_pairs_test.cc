@@ -91,7 +91,7 @@ TEST(TextPairsTest, ShortLinesArePacked) {
 
 TEST(TextPairsTest, ARestThatWasNotUsedIsReadAgain) {
   // Each token of a document must be in a `first`, or in a `second` that
-  // follows its `first`. No pair is long enough to be cut.
+  // follows its `first`. No pair is long enough to be truncated.
   const Text text({std::vector<int64_t>(40, 1), std::vector<int64_t>(40, 1)});
   std::set<int64_t> seen;
   for (const TextPair& pair : text.Pairs(8)) {

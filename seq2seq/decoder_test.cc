@@ -20,7 +20,7 @@ namespace {
 
 // Beams are repeated, exchanged and ended. The readout of each row must be
 // bit-identical to the readout after reading its ids one by one without a
-// cache, although the cache contains spare positions.
+// cache. Spare positions in the cache must not matter.
 TEST(DecoderCacheTest, ACachedStepHasTheBitsOfAStepWithoutCache) {
   constexpr int64_t kVocabulary = 9;
   constexpr int64_t kSources = 2;

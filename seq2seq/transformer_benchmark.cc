@@ -1,7 +1,8 @@
-// Benchmarks Transformers on one thread. The cases are a training step (forward
-// and backward pass, without the optimizer), greedy search with its cache, and
-// a language model that continues a long text. The language model attends to
-// all keys or to a selection of them, or has linear attention.
+// Benchmarks Transformers on one thread:
+// * A training step: forward and backward pass, without the optimizer.
+// * Greedy search with its cache.
+// * A language model that continues a long text. It attends to all keys or to a
+//   selection of them, or has linear attention.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -182,8 +183,9 @@ class RandomLanguageModel {
     forward_.emplace(tape_, store_, /*gradients=*/nullptr);
   }
 
-  // Returns the time in seconds to generate `steps` ids in each of `rows`
-  // texts, after a prompt of `context` ids and the first generated id.
+  // Generates `steps` ids in each of `rows` texts. Before that, each text reads
+  // a prompt of `context` ids and generates one id. Returns the time of the
+  // `steps` ids, in seconds.
   double Seconds(int64_t context, size_t rows, int64_t steps) {
     using Clock = std::chrono::steady_clock;
     const RandomStream random(3, "text");

@@ -100,8 +100,8 @@ class SameEverywhere {
   TranslationModel model_;
 };
 
-// Returns sentences with seven target tokens, <eos> included. Two of these
-// tokens are "x".
+// Returns two sentences. Together, they have seven target tokens, <eos>
+// included, of which two are "x".
 std::vector<SentencePair> TwoSentences() {
   return {Pair("a", "x y z"), Pair("b a", "x y")};
 }
@@ -309,8 +309,9 @@ TEST(TranslationModelTest, SaysHowManyPairsAreCut) {
                                      "pairs of train, 1 of 2 pairs of dev"));
 }
 
-// If all dot products are zero, all words get equal attention. Ties go to the
-// first word, so every target word is linked to source word 0.
+// Returns the metrics of a model whose parameters are all 0. All words then get
+// equal attention. Ties go to the first word, so every target word is linked to
+// source word 0.
 std::map<std::string, double> AlignedMetrics(const std::string& model_text,
                                              int64_t cut_tokens) {
   EncoderDecoderConfig config;
@@ -347,8 +348,8 @@ TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
   // Two of the predicted links (0, 0), (1, 0) and (2, 0) are among the three
   // gold alignments.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/0), 1 - 2 * 2.0 / 6);
-  // Each side is cut to one word without <eos>. The only predicted link is
-  // right.
+  // Each side is truncated to one word without <eos>. The only predicted link
+  // is right.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/1), 1 - 2 * 1.0 / 4);
 }
 
@@ -362,7 +363,8 @@ TEST(TranslationModelTest, GoldIsSelectedWhereTheSelectionHasTheSourceWord) {
   EXPECT_DOUBLE_EQ(selected(Recurrent(one)), 2.0 / 3);
   EXPECT_DOUBLE_EQ(
       selected(Recurrent("selection { moba { block_size: 1 top_k: 2 } }")), 1);
-  // After the cut, the model reads both words of only one gold alignment.
+  // After the truncation, the model reads both words of only one gold
+  // alignment.
   EXPECT_DOUBLE_EQ(selected(Recurrent(one), /*cut_tokens=*/1), 1);
   const std::string transformer =
       "transformer { width: 4 layers: 2 attention { heads: 2 attention { " +

@@ -89,7 +89,7 @@ TEST(TranslatorTest, AnUntrainedModelReachesTheGreatestLength) {
   }
 }
 
-// The target has more ids than the decoder supports, so it must be cut.
+// The target has more ids than the decoder supports, so it must be truncated.
 TEST(TranslatorTest, ALongTargetIsCut) {
   const Translator translator = TranslatorOfAB(
       "encoder { embedding: 4 hidden: 6 } decoder { embedding: 4 hidden: 6 } "

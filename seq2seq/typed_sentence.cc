@@ -13,7 +13,7 @@ namespace regard {
 namespace {
 
 constexpr size_t kMaxUnknown = 20;
-constexpr int kWordWidth = 60;  // columns of a note
+constexpr int kWordWidth = 60;  // columns of a word in a note
 
 std::vector<std::string> TypedTokens(absl::string_view text,
                                      const SentencepieceModel* tokenizer,
@@ -25,8 +25,8 @@ std::vector<std::string> TypedTokens(absl::string_view text,
                               : tokenizer->Tokenize(line);
 }
 
-// `ids` is the number of ids that the model reads, including <eos> unless it is
-// cut off.
+// `ids` is the number of ids that the model reads. It includes <eos> unless
+// <eos> is truncated.
 std::vector<std::string> SideNotes(absl::string_view side,
                                    absl::Span<const std::string> words,
                                    size_t ids, const Vocabulary& vocabulary) {

@@ -62,9 +62,9 @@ std::string Found(const Json& json) {
                              Json::error_handler_t::replace));
 }
 
-// Appends the numbers of `json`, which is the element `place` of its array. If
-// the length of a list differs from the first list at its depth, or if a number
-// is missing, reports the problem and returns false.
+// Appends the numbers of `json`, which is the element `place` of its array.
+// Reports a problem and returns false in two cases: a number is missing, or a
+// list has a different length from the first list at its depth.
 bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
                    const std::function<void(const std::string&)>& complain,
                    NumberArray* array) {

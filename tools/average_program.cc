@@ -70,7 +70,7 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   if (!metric.empty()) {
     absl::StrAppend(&weights, " metric: \"", absl::CEscape(metric), "\"");
   }
-  // Trains no optimizer steps, so that only the final evaluation and the report
+  // Makes no optimizer steps, so that only the final evaluation and the report
   // follow.
   std::vector<std::string> arguments = {
       argv[0],

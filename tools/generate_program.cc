@@ -120,8 +120,8 @@ class Session {
   bool Add(const std::string& prompt, std::vector<int32_t> ids);
   // Generates the waiting texts. Returns false if a text cannot be written.
   bool Flush();
-  // Prints to standard error how many texts were cut. Does not count texts that
-  // were cut because of --length.
+  // Prints to standard error how many prompts were longer than a block and,
+  // unless --length was given, how many texts were truncated.
   void NoteCuts(bool asked_length) const;
 
  private:

@@ -18,7 +18,7 @@ quietly "${train}" --config="${configs}/tiny_shakespeare.textproto" \
   --run=blocks --set data.path=text "${small[@]}" \
   --set training.examples_per_epoch=96
 
-# Each line ends where the model ends it, or is cut.
+# Each text ends where the model ends it, or is truncated.
 printf 'the cat\n\nevery dog that\n' | "${generate}" --run=lines >out
 expect 'a line for each line' 3 "$(wc -l <out)"
 expect 'texts begin with their prompts' 1 "$(grep -c '^every dog that' out)"

@@ -43,7 +43,7 @@ cmp object object.json || failures=$((failures + 1))
 expect 'an image' '<svg xmlns=' "$(head -c 11 figures.svg)"
 expect_in figures.svg '>ils</text>'
 
-# Writes figures of one layer or head, and lists the hook points.
+# Writes figures of one layer or head. Lists the hook points.
 "${inspect}" --run=run they --target=ils --out=figures.svg --layer=0 --head=0 \
   >out
 expect_in figures.svg '>step[*]/decoder/attention/weights<' '>head 0<'

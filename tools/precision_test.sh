@@ -1,5 +1,5 @@
 #!/bin/bash
-# Computes with trained models in another precision than that of their training.
+# Computes with trained models in another precision than in training.
 
 source experiments/testing.sh
 
@@ -64,7 +64,8 @@ expect 'scores that are close' '' "$(paste full.out rounded.out |
 if cmp -s own.out full.out; then
   expect 'a rounded run in float32' 'other numbers' 'the same'
 fi
-# Without the exception of its config, all products are rounded.
+# --precision=bfloat16 must keep the exceptions of the config (keep_float32), so
+# the results must not change.
 "${translate}" --run=rounded --score --precision=bfloat16 <input >rounded.out
 expect 'a rounded run in bfloat16' "$(<own.out)" "$(<rounded.out)"
 printf 'they are watching\n' >input
@@ -81,8 +82,8 @@ expect 'the names of metrics' "$(grep -o '"[a-z/_]*":' full.out)" \
 "${evaluate}" --run=rounded --json --precision=bfloat16 >rounded.out
 expect 'metrics of a rounded run' "$(<own.out)" "$(<rounded.out)"
 
-# Rounding changes few probabilities enough for another letter, but then the
-# rest of the text is another one.
+# Rounding seldom changes the drawn letter, so the text must be long. After the
+# first different letter, the remaining texts differ, too.
 letters() { "${generate}" --run=letters --length=20000 "$@" | tr '\n' '#'; }
 printf 'Line 1\n' >input
 precisions 'texts' letters --temperature=2

@@ -1,5 +1,5 @@
-// Tests that programs set up their thread in the same way as training, and that
-// they open a run that an earlier version has trained.
+// Tests that programs set up their thread in the same way as training. Also
+// tests that they open a run of an earlier version.
 #include "tools/programs.h"
 
 #include <immintrin.h>

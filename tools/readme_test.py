@@ -19,7 +19,7 @@ _SMALL = [part for setting in (
     "data.phrasebook.test=10", "data.phrasebook.test_unseen_pairs=10",
     "training.epochs=1", "model.encoder.hidden=16", "model.decoder.hidden=32",
 ) for part in ("--set", setting)]
-# Settings for commands with the user's data, by a part of the command.
+# Settings for commands with the user's data. The key is a part of the command.
 _SMALL_OWN = {
     "mine.tsv": ["training.epochs=1", "model.encoder.hidden=16",
                  "model.decoder.hidden=32"],

@@ -75,7 +75,7 @@ struct Arguments {
   int threads = 0;
 
   bool arrays() const { return absl::EndsWith(out, ".safetensors"); }
-  // Whether the optimizer step after `step` finished steps is observed.
+  // Whether the optimizer step that follows the first `step` steps is observed.
   bool Watches(int64_t step) const { return step >= from - 1 && step < to; }
 };
 

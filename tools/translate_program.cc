@@ -57,8 +57,8 @@ constexpr char kUsage[] =
     "Examples:\n"
     "  translate --run=runs/pairs --beam=5 'they are watching .'\n"
     "  translate --run=runs/a --run=runs/b <sentences.txt";
-// Maximum number of words of a sentence. Longer sentences are cut, which bounds
-// the time and memory for any input.
+// Maximum number of words of a sentence. Longer sentences are truncated, which
+// bounds the time and memory for any input.
 constexpr size_t kMaxWords = 500;
 constexpr int kMaxLength = 100000;  // maximum of --max_length
 // Maximum number of words and sentence ends that are translated together, if
@@ -154,8 +154,8 @@ class Session {
   void Tell(const std::string& note) {
     line_.Message(absl::StrCat("note: ", note));
   }
-  // Leaves the last state of the progress line on the screen, and prints notes
-  // about what was cut or could not be read.
+  // Leaves the last state of the progress line on the screen. Prints notes
+  // about sentences that were truncated or could not be read.
   void Finish();
 
  private:
@@ -188,7 +188,7 @@ class Session {
   int64_t sentences_ = 0;     // number of sentences so far
   int64_t answered_ = 0;      // number of sentences with output
   int64_t written_ = 0;       // number of translations
-  int64_t at_limit_ = 0;      // number of translations cut at the limit
+  int64_t at_limit_ = 0;      // number of translations truncated at the limit
   int64_t invalid_ = 0;       // number of sentences that are not UTF-8
   UnknownWords unknown_{translator_.source_vocabulary()};
   LiveLine line_;

@@ -168,7 +168,7 @@ void CaptionModel::EvaluateCaptions(Forward<float>& forward,
   using Words = std::vector<std::string>;
   struct Sentences {
     std::vector<Words> words;
-    int64_t cut = 0;  // number of sentences cut at the limit
+    int64_t cut = 0;  // number of sentences truncated at the limit
 
     auto members() { return std::tie(words, cut); }
   };

@@ -1,7 +1,8 @@
-// Compares values and gradients in float, with a tolerance of 1e-5. A block and
-// a two-layer model are compared with timm's Vision Transformer, a captioner
-// with PyTorch's decoder layers, and another captioner with the BLIP of
-// transformers. The sentences of BLIP must also be equal.
+// Compares values and gradients in float, with a tolerance of 1e-5:
+// * A block and a two-layer model with timm's Vision Transformer.
+// * A captioner with PyTorch's decoder layers.
+// * Another captioner with the BLIP of transformers. Its sentences must also be
+//   equal.
 #include "nn/testing/parity.h"
 
 #include <algorithm>

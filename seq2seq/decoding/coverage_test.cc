@@ -20,7 +20,8 @@ namespace regard {
 namespace {
 
 // A decoder that attends to exactly one of two keys, as a sparse normalizer may
-// do: to the second key after `id`, and to the first key after any other id.
+// do. It attends to the second key after `id`, and to the first key after any
+// other id.
 class SparseDecoder : public NGramDecoder {
  public:
   explicit SparseDecoder(std::vector<std::vector<double>> p, int32_t id = -1)

@@ -16,8 +16,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Tests every arrangement of at most four rows, each of them a copy of one of
-// four old rows.
+// Tests every arrangement of at most four rows. Each new row is a copy of one
+// of four old rows.
 TEST(RowCopiesTest, MakeEveryArrangement) {
   constexpr int64_t kMaxRows = 4;
   Arena arena;

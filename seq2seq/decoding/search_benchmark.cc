@@ -1,5 +1,6 @@
 // Benchmarks greedy search and a beam of 5 on one thread. Sentences are
-// translated together or one at a time, and never end before their limit.
+// translated together or one at a time. Translations never end before their
+// limit.
 #include <cstdint>
 #include <vector>
 

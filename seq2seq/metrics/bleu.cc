@@ -35,10 +35,11 @@ std::string SplitOffPunctuation(absl::string_view text) {
   return result;
 }
 
-// Replaces each pair of bytes that satisfies matches(first, second) by
-// before + first + " " + second + after, from left to right without overlap.
-// Comparing bytes instead of characters is enough, because `matches` accepts
-// only ASCII. std::regex would take ten times as long.
+// Adds spaces to each pair of bytes that satisfies matches(first, second): the
+// result is before + first + " " + second + after. Replaces pairs from left to
+// right without overlap. Comparing bytes instead of characters is enough,
+// because `matches` accepts only ASCII. std::regex would take ten times as
+// long.
 template <typename Matches>
 std::string SpacePairs(absl::string_view text, Matches matches,
                        absl::string_view before, absl::string_view after) {

@@ -86,7 +86,7 @@ void ExpectNear(const std::vector<double>& a, const std::vector<double>& b,
 }
 
 // Compares a decoder that reads all ids at once with a decoder that reads them
-// one by one, on a batch with padding and on single examples.
+// one by one. The inputs are a batch with padding and single examples.
 void ExpectThatStepsAgree(const EncoderDecoderConfig& config) {
   EncoderDecoderConfig steps = config;
   // A decoder with scheduled sampling reads ids one by one. With probability 0,

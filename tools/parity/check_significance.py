@@ -138,7 +138,8 @@ def main():
         references = [write_translation_scores.sentence(rng)
                       for _ in range(arguments.lines)]
         baseline = [write_translation_scores.varied(rng, s) for s in references]
-        # The differences range from hardly better to clearly worse.
+        # With these fractions, `system` ranges from hardly better to clearly
+        # worse than the baseline.
         share = rng.choice([0, 0.02, 0.05, 0.1])
         system = [write_translation_scores.varied(rng, s)
                   if rng.random() < share

@@ -172,8 +172,8 @@ def blip_case(vision, text):
 END = 2.5
 SHORTEST, LONGEST = 3, 14
 
-# Models with seeds for which sentences have several words and different
-# lengths.
+# Models and their seeds. With these seeds, sentences have several words and
+# different lengths.
 CASES = {
     # Three patches per side. The decoder is narrower than the encoder.
     "blip": (

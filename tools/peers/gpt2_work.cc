@@ -32,8 +32,9 @@ TransformerConfig Gpt2Of(const WorkOptions& options) {
   positions.set_longest(1024);
   config.set_scale_embedding(false);
   config.set_tied_embeddings(TransformerConfig::TARGET_OUTPUT);
-  // With the initial values of GPT-2, the most probable id would always equal
-  // the last id, because the residual is close to the embedding of this id.
+  // With the initial values of GPT-2, the residual stays close to the embedding
+  // of the last id. The most probable id would therefore always equal the last
+  // id.
   config.mutable_initialization()->set_embedding_deviation(0.02);
   return config;
 }

@@ -25,7 +25,7 @@ namespace regard {
 
 namespace {
 
-// A model whose loss is a sum over examples of fixed inputs.
+// A model with fixed inputs, whose loss is a sum over examples.
 class FixedInputModel : public Model<float> {
  public:
   explicit FixedInputModel(int64_t batch) : batch_(batch) {}

@@ -1,11 +1,11 @@
-// Measures the bandwidth of reading memory, which is 100 % in the benchmark for
+// Measures the bandwidth of reading memory. In the benchmark, it is 100 % for
 // workloads that read all of their weights and compute little. For each line of
 // its input, prints the GB/s of one thread, and of two threads at once.
 //
-// In a virtual machine, the bandwidth can change by a factor of 1.5 from one
-// second to the next, because other machines use the same memory. Therefore,
-// the benchmark measures before and after each workload, for some tenths of a
-// second, as long as a workload takes.
+// In a virtual machine, the bandwidth can change by a factor of 1.5 within a
+// second, because other machines use the same memory. Therefore, the benchmark
+// measures it before and after each workload. A measurement takes some tenths
+// of a second, like a workload.
 #include <sys/mman.h>
 
 #include <algorithm>

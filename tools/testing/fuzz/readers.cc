@@ -211,7 +211,7 @@ void ReadExampleLines(const std::string& bytes) {
 
 void ReadIdx(const std::string& bytes) {
   CheckMessage(Gunzip(bytes, kName, /*limit=*/1 << 16).status());
-  // The first byte determines where the rest is cut into two inputs.
+  // The first byte determines where the other bytes are split into two inputs.
   if (bytes.empty()) return;
   const size_t cut = static_cast<uint8_t>(bytes[0]) % bytes.size();
   CheckMessage(ParseLabelledImages(bytes.substr(1, cut), kName,

@@ -51,7 +51,7 @@ std::vector<std::string> SeedsOf(absl::string_view reader) {
   return seeds;
 }
 
-// Flips a bit, cuts the bytes, repeats a part, or changes a byte.
+// Flips a bit, truncates the bytes, repeats a part, or changes a byte.
 void Damage(Numbers* numbers, std::string* bytes) {
   if (bytes->empty()) return;
   const size_t at = numbers->UniformInt(bytes->size());
