@@ -19,7 +19,7 @@ double CorrelationOfSums(absl::Span<const double> sums);
 inline constexpr Aggregate kCorrelation = {"correlation", 6,
                                            &CorrelationOfSums};
 
-// Returns the metric `name`, Pearson's correlation of x and y. Both must have
+// Returns the metric `name`, Pearson's correlation of x and y, which must have
 // the same size. Subtracts the means first, to reduce rounding errors.
 ExampleMetric CorrelationMetric(const std::string& name,
                                 absl::Span<const double> x,

@@ -44,7 +44,7 @@ struct MaskedBatch {
   absl::Span<const int32_t> apart;
 };
 
-// Cuts a text into examples, and masks them. Immutable.
+// Divides a text into examples, and masks them. Immutable.
 class MaskedText {
  public:
   // `known` [vocabulary] is true for ids that may be masked. `seed` determines

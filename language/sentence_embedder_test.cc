@@ -155,8 +155,8 @@ TEST_F(SentenceEmbedderTest, ThreadsChangeNoBit) {
   }
 }
 
-// A batch has at most 512 ids. It has fewer if each thread then gets a batch,
-// but never fewer than 128.
+// A batch has at most 512 ids. The limit is lower if each thread then gets a
+// batch, but never below 128.
 TEST_F(SentenceEmbedderTest, ABatchIsOfTextsOfSimilarLength) {
   const auto sizes = [&](const std::vector<size_t>& lengths, int threads) {
     std::vector<std::vector<int32_t>> ids;

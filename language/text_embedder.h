@@ -74,7 +74,8 @@ class SentenceEmbeddingModel : public BertModel {
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request) const;
   // Traces the pass over a text. For two texts, traces the pass over the first
-  // text and the similarity, with the second embedding held constant.
+  // text. The output is then the similarity, and the embedding of the second
+  // text is constant.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const PredictionRequest& request,
                                       const TraceOptions& options) const;

@@ -71,8 +71,8 @@ TEST(TextPairsTest, WhatFollowsIsOfTheDocumentAndWhatDoesNotOfAnother) {
     }
     apart += pair.apart ? 1 : 0;
   }
-  // All pairs from chunks of one line, and half of the other pairs, come from
-  // two documents. Such pairs are between 50% and 80% of all pairs.
+  // All pairs from chunks of one line come from two documents, and so do half
+  // of the other pairs. Such pairs are between 50% and 80% of all pairs.
   EXPECT_GT(apart, static_cast<int>(pairs.size()) / 2);
   EXPECT_LT(apart, static_cast<int>(pairs.size()) * 4 / 5);
 }
@@ -84,7 +84,7 @@ TEST(TextPairsTest, ShortLinesArePacked) {
   for (const TextPair& pair : pairs) {
     full += pair.first.size() + pair.second.size() == 20 ? 1 : 0;
   }
-  // Only pairs at the ends of documents may be shorter.
+  // Only pairs at the ends of documents may have fewer than 20 tokens.
   EXPECT_GE(full, static_cast<int64_t>(pairs.size()) * 8 / 10);
   EXPECT_LT(pairs.size(), 200 * 3 * 2 / 20);
 }

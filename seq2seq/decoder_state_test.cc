@@ -256,8 +256,8 @@ TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
   }
 }
 
-// After random steps, two growing slots and a row slot must contain what each
-// row has read. Steps repeat and drop rows, and drop sources. The first step
+// Takes random steps that repeat and drop rows, and drop sources. Two growing
+// slots and a row slot must contain what each row has read. The first step
 // reads several positions.
 TEST(DecoderCacheTest, IsWhatEachRowReadInAnyOrderOfRows) {
   constexpr int64_t kHeads = 3;

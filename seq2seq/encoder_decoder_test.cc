@@ -46,9 +46,9 @@ Var<T> LossOf(const TestModel<T>& model, Forward<T>& forward,
 
 struct Kind {
   const char* config;
-  // Whether a pass over one position uses the kernels of a pass over several
-  // positions. False for scores without a fused kernel, which use matrix
-  // products only for several queries.
+  // Whether a pass over one position uses the same kernels as a pass over
+  // several positions. False for scores without a fused kernel, because they
+  // use matrix products only for several queries.
   bool same_kernels = true;
 };
 
@@ -390,7 +390,7 @@ TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
   }
 }
 
-// Ended rows must be left out once they are at least an eighth of all rows,
+// Ended rows must be dropped once they are at least an eighth of all rows,
 // rounded up.
 TEST(EndedRowsTest, AreLeftOutOnceTheyAreAnEighth) {
   TestModel<float> model(kEveryKind[0].config);

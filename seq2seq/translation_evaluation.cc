@@ -43,9 +43,9 @@ constexpr int kWithWordPairs = 2;  // the word order of chrF++
 
 constexpr char kScores[] = "scores";
 
-// Returns, for each source position, the fraction of the alignment's heads
-// whose key selection contains it: [sources, target positions, source
-// positions]. Empty without a key selection.
+// Returns the fraction of the alignment's heads whose key selection contains a
+// source position: [sources, target positions, source positions]. Empty without
+// a key selection.
 std::vector<float> SelectedKeys(const SiteRecorder<float>& recorder,
                                 const AlignmentChoice& choice) {
   std::vector<AttentionMap<float>> maps = AttentionMaps(recorder, kScores);

@@ -82,8 +82,8 @@ class Translator {
   // <eos> included.
   int64_t MaxOutputIds(absl::Span<const std::string> source,
                        const SearchConfig& search) const;
-  // Cuts `words` to the longest target that passes CheckTarget(). A translation
-  // that did not end may be one word too long.
+  // Truncates `words` to the longest target that passes CheckTarget(). A
+  // translation that did not end may be one word too long.
   void TruncateTarget(std::vector<std::string>* words) const;
 
   // Calls TranslateIds() with only this model. Sources must pass CheckSource().

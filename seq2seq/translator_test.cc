@@ -391,8 +391,8 @@ TEST_P(BatchedTranslateTest, ASentenceTranslatesTheSameAloneAndInAnyBatch) {
 
 TEST_P(BatchedTranslateTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
   bool at_different_steps = false;
-  // With three ids, the vocabulary has no <eos>, so no sentence ends. With
-  // four, only <unk> and <eos> are possible, so there are fewer ids than
+  // With three ids, the vocabulary has no <eos>, so no sentence ends. With four
+  // ids, only <unk> and <eos> are possible, so there are fewer ids than
   // hypotheses in the beam.
   for (const int32_t target_words : {3, 4, 6, 71}) {
     TestModel model = Model(target_words, 2);

@@ -177,8 +177,8 @@ std::string AxesText(const Axes& axes) {
 }
 
 // Checks that the shape of `array` is [batch, last...] or [batch, queries,
-// last...], without `batch` if the queries have no batch axis. If not, reports
-// a problem and returns false.
+// last...]. There is no `batch` axis if the queries have none. If the shape is
+// wrong, reports a problem and returns false.
 bool CheckPerQuery(const AddProblem& complain, const std::string& name,
                    const NumberArray& array, const AttentionArrays& rows,
                    const Axes& last) {

@@ -156,8 +156,9 @@ TEST(AttentionArraysTest, MasksMustNotContradictLengths) {
                      "[[[1, 0], [1, 0], [1, 1]], [[1, 1], [1, 1], [1, 1]]]")),
       "5:9: error: mask[0][2][1] is 1, but key_lengths is 1 there and "
       "masks this key; write 0, or give only `mask` or only `key_lengths`");
-  // The lengths are per query. A row of the mask applies to all queries of an
-  // example, but the last query sees only one key.
+  // The key lengths are per query, but a row of the mask applies to all queries
+  // of an example. The last query of example 1 sees only one key, so the row
+  // must be 0 for the second key.
   const std::string per_query = "[[2, 2, 2], [2, 2, 1]]";
   EXPECT_EQ(
       ErrorOf(Masked(per_query, "[[1, 1], [1, 1]]")),

@@ -32,7 +32,7 @@ CHARACTERS = (
     "\x01\x1b\x1c\x7f"
     # Combining marks.
     "\u0301\u0308\u0327\u20e3"
-    # Unassigned, private-use, and noncharacters.
+    # Unassigned and private-use characters, and noncharacters.
     "\u0378\U0001fbff\ue000\U0010ffff"
 )
 SOURCES = [f"We{c}see {c} cats{c} and birds." for c in CHARACTERS]

@@ -91,9 +91,9 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
         status.code(),
         absl::StrReplaceAll(status.message(), {{of_field, "error: --stride"}}));
   }
-  // Opens the run again without --stride. If this fails, too, reports the new
-  // error. The first error may only say that this kind of model has no field
-  // for the stride.
+  // Opens the run again without --stride. If this also fails, reports the new
+  // error, because the first error may only say that this kind of model has no
+  // field for the stride.
   RunOptions without = arguments.options;
   without.overrides.pop_back();
   if (const absl::Status other =

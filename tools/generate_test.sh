@@ -25,7 +25,7 @@ expect 'texts begin with their prompts' 1 "$(grep -c '^every dog that' out)"
 expect 'arguments as lines' "$(cat out)" \
   "$("${generate}" --run=lines 'the cat' '' 'every dog that')"
 # At a high temperature, any character may be drawn. For at least one of these
-# seeds, the end is drawn.
+# seeds, the end token is drawn.
 expect 'a line, be it empty' 99 "$(for seed in $(seq 99); do
   "${generate}" --run=lines --length=1 --temperature=100 --seed="${seed}" ''
 done | wc -l)"

@@ -117,8 +117,8 @@ fails 'another shape' "--patch: 'encoder/embedded' is [1, 5, " \
 fails 'no such site' "no hook point (site) of this model matches '*/sate'; the nearest is" \
   "${inspect}" --run=run they --from=they --patch='*/sate'
 
-# --explain must fail, because each decoder step has its own attention weights,
-# and the model has no residual stream.
+# --explain must fail for two reasons: each decoder step has its own attention
+# weights, and the model has no residual stream.
 fails 'each step is an attention' \
   "error: --explain: '*' matches 2 attentions; give one, such as 'step[0]/decoder/attention/weights'" \
   "${inspect}" --run=run they --target=ils --explain='*'

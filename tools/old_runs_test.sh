@@ -1,9 +1,9 @@
 #!/bin/bash
-# Opens the runs in testdata/old_runs, which commit 96d518c has trained.
-# `finished` is complete. `killed` was killed by SIGKILL after step 250, with a
-# checkpoint of step 210. Both have the same config. Their report.html and
-# tensorboard/ are omitted, because no program reads them. If this test fails,
-# users cannot open their runs, either. Correct the program, never the runs.
+# Opens the runs in testdata/old_runs, which commit 96d518c has trained with the
+# same config. `finished` is complete. `killed` was killed by SIGKILL after step
+# 250, with a checkpoint of step 210. Their report.html and tensorboard/ are
+# omitted, because no program reads them. If this test fails, users cannot open
+# their old runs, either. Correct the program, never the runs.
 
 source experiments/testing.sh
 

@@ -86,8 +86,8 @@ struct InputLine {
 
 // A program that reads lines from standard input.
 struct InputProgram {
-  // The name of a line in the prompt on a terminal. If empty, there is no
-  // prompt.
+  // The noun for a line in the prompt "enter one ... per line" on a terminal.
+  // If empty, there is no prompt.
   std::string unit = {};
   // Whether `add` accepts truncated lines. If not, such a line is an error.
   bool takes_cut_lines = false;

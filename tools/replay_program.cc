@@ -75,7 +75,8 @@ struct Arguments {
   int threads = 0;
 
   bool arrays() const { return absl::EndsWith(out, ".safetensors"); }
-  // Whether the optimizer step that follows the first `step` steps is observed.
+  // Whether an optimizer step is observed. `step` is the number of steps before
+  // it.
   bool Watches(int64_t step) const { return step >= from - 1 && step < to; }
 };
 

@@ -88,8 +88,9 @@ int64_t AtMost(int64_t count, int64_t positions) {
                  kMaxMeasuredPositions / std::max<int64_t>(positions, 1), 1));
 }
 
-// Returns the largest batch if examples are grouped by length, and a batch of
-// all lengths if they are not. It has at most `affordable` examples.
+// Returns a batch of at most `affordable` examples. If examples are grouped by
+// length, it is the largest batch. Otherwise, it contains examples of all
+// lengths.
 MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
                           int64_t affordable, ResourcePlan* plan) {
   const Training& training = config.training();

@@ -122,8 +122,8 @@ TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
   // The weights of the recurrent cells are packed.
   EXPECT_GT(small.packed_bytes, 0);
   EXPECT_EQ(largest.packed_bytes, small.packed_bytes);
-  // Queues of weight gradients have a constant size. The rest is proportional
-  // to the batch.
+  // Queues of weight gradients have a constant size. All other memory is
+  // proportional to the batch.
   const auto growth =
       static_cast<double>(*large.activation_bytes - *small.activation_bytes);
   EXPECT_GT(growth, 0);

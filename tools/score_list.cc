@@ -80,9 +80,10 @@ std::vector<Part> Parts() {
            Latent::descriptor()}};
 }
 
-// Returns the text with which a config selects a plug-in: a member of the oneof
-// `choice`, or an extension of its `outside`. The first element of the result
-// is the position of the plug-in in the list.
+// Returns the text with which a config selects the plug-in of `options`. It is
+// the name of a member of the oneof `choice`, or of an extension of the member
+// `outside`. The first element of the result is the position of the plug-in in
+// the list.
 std::pair<int, std::string> PlaceOf(const Message& options,
                                     const OneofDescriptor& choice) {
   std::vector<const FieldDescriptor*> fields;

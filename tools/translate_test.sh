@@ -162,8 +162,9 @@ expect 'no word of the training was unknown' \
 'so the model never writes it' \
   "$("${translate}" --run=run --replace_unknown they 2>&1 >/dev/null)"
 
-# Target words that occur once are <unk>. They are translations of names. A name
-# must be copied, rather than the known word with the largest weight.
+# Target words that occur once are <unk>. Here, they are translations of names.
+# --replace_unknown must copy the name, even if a known word has a larger
+# weight.
 for i in {1..60}; do
   printf 'name%d sees a fish\tName%d vida\n' "${i}" "${i}"
   printf 'a fish sees name%d\tvida Name%d\n' "${i}" "${i}"
@@ -182,8 +183,8 @@ expect 'no known word is copied' 0 "$(printf '%s\n' 'sees a fish' 'fish a sees' 
   --min_length=2 2>/dev/null | grep -cE '\b(sees|a|fish)\b')"
 
 # The targets are much longer than the sources. The run folder stores the
-# longest length, because the data may be missing later. Earlier versions did
-# not store it.
+# greatest target length, because the data may be missing later. Runs of earlier
+# versions do not store it.
 for i in {1..30}; do
   printf 'go\t%s\ngo go\t%s\nno\tn\n' "$(echo r{1..16})" "$(echo r{1..24})"
 done >long.tsv

@@ -84,7 +84,8 @@ class Chooser {
   const SpecialIds special_;
   const int64_t vocabulary_;
   const int64_t width_;
-  // Whether scores are already log-probabilities when continuations are chosen.
+  // Whether continuations are chosen from log-probabilities. If false, they are
+  // chosen from logits.
   const bool normalized_;
   const RandomStream random_;
   std::optional<BestContinuations> best_;

@@ -1,5 +1,5 @@
 // Compares searches by a decoder with growing keys and values to one pass over
-// the result.
+// each result.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -18,9 +18,9 @@
 
 namespace regard {
 
-// Drives the decoder of one ensemble member, in a step of its Forward that has
-// just begun. The cache is in the scratch arena of the tape. The tape does not
-// record during the lifetime of this object.
+// Runs the decoder of one ensemble member. The member's Forward must have just
+// begun a step. The cache is in the scratch arena of the tape. The tape does
+// not record during the lifetime of this object.
 class IncrementalDecoder : private Hook<float> {
  public:
   // `sources` is the number of sources, which must match the memory if the

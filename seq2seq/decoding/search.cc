@@ -211,8 +211,8 @@ void BatchSearch::TraceAlignment(int64_t rows) {
   trace_.last().weights = kept.data();
 }
 
-// Gives each hypothesis the row that it continues, if possible. The cache does
-// not copy such rows. Each swap moves one hypothesis to its row.
+// Gives each hypothesis the row that it continues, if possible, because the
+// cache does not copy such rows. Each swap moves one hypothesis to its row.
 void KeepInPlace(SourceSearch* source) {
   const absl::Span<PartialHypothesis> beams = source->beams;
   const auto place = [&](int64_t b) {

@@ -121,9 +121,9 @@ struct SearchInputs {
 // that ends is complete if it is among the best `beam`. The best `beam`
 // continuations that do not end remain in the search (as in fairseq and
 // transformers). A source is done when `beam` hypotheses are complete and no
-// remaining hypothesis could enter the n_best. The second condition is
-// necessary, because unlikely hypotheses may end long before the best
-// hypothesis.
+// remaining hypothesis could enter the n_best. Waiting for the remaining
+// hypotheses is necessary, because unlikely hypotheses may end long before the
+// best hypothesis.
 //
 // At the maximum length, each hypothesis ends, however unlikely the ending id
 // is (as in fairseq). If hypotheses were truncated instead, a short, unlikely

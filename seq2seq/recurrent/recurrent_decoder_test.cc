@@ -1,6 +1,6 @@
-// Compares decoders that read all ids at once with decoders that have the same
-// parameters but read ids one by one. Also tests which decoders read ids one by
-// one.
+// Compares decoders that read all ids at once with decoders that read ids one
+// by one and have the same parameters. Also tests which decoders read ids one
+// by one.
 #include "seq2seq/recurrent/recurrent_decoder.h"
 
 #include <cmath>

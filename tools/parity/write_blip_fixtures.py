@@ -153,7 +153,7 @@ def blip_case(vision, text):
     add_decoder(fixture, "decoder.", module.text_decoder)
     module.float()
     with torch.no_grad():
-        # Makes the end probable, so that sentences end after some words.
+        # Makes the end token probable, so that sentences end after some words.
         module.text_decoder.cls.predictions.decoder.bias[SEP] += END
     fixture.add("end", END)
     images = torch.randn(6, 3, size, size)

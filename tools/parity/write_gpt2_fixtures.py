@@ -37,9 +37,9 @@ NEW_TOKENS = 20
 TEXT = "".join(CORPUS[::-1]) * 4
 SEARCH_PROMPTS = [TEXT[7 * i:7 * i + 1 + i % 17] for i in range(50)]
 STRIDES = [48, 47, 16, 1]  # 48 is the number of positions
-# Fields of Regard's SearchConfig, and the equivalent arguments of generate()
-# with early_stopping=False and length_penalty=0.0, because transformers defines
-# lengths differently.
+# Fields of Regard's SearchConfig, and the equivalent arguments of generate().
+# Beam searches also use early_stopping=False. They use length_penalty=0.0,
+# because transformers defines lengths differently.
 SEARCHES = {
     "beam: 1 repetition_penalty: 1.3 no_repeat_ngram: 2": {
         "repetition_penalty": 1.3, "no_repeat_ngram_size": 2},

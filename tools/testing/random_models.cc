@@ -228,8 +228,8 @@ class RandomModel {
         Run({"tools/inspect", run, "--source=a 3 red"});
       }
     } else if (model.has_language_model()) {
-      // A model of lines has an empty prompt. The prompt of any other model is
-      // a text that its vocabulary contains.
+      // The prompt must contain only known tokens. A model of lines may have an
+      // empty prompt.
       std::string prompt;
       if (model.language_model().unit() == LanguageModelConfig::BYTE_PAIRS) {
         prompt = "a red";

@@ -21,7 +21,8 @@ ConstMatrix<float> Stored(const float* data, int rows, int columns,
 }
 
 ProductShape shape;
-// The packed right operand, in full precision or rounded. May be null.
+// The packed right operand: `panels` in full precision, or `pairs` in bfloat16.
+// The other pointer is null. Both are null if the operand is not packed.
 float* panels;
 uint32_t* pairs;
 
