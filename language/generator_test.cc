@@ -187,7 +187,7 @@ TEST_F(GeneratorTest, ALineEndsWhereTheModelEndsIt) {
   LanguageModel model = Make("block: 12 examples: LINES");
   const SpecialIds special = model.vocabulary().special_ids();
   const absl::Span<float> bias = BiasAlone(model);
-  // <bos> is never generated.
+  // <bos> must never be generated.
   bias[special.begin] = 3;
   bias[4] = 2;
   bias[special.end] = 1;

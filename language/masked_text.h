@@ -54,9 +54,9 @@ class MaskedText {
              uint64_t seed);
 
   int64_t size() const { return static_cast<int64_t>(examples_.size()); }
-  // Returns how many tokens of an example are predicted: `share` of the known
-  // tokens, rounded, and at least one if the example has known tokens. With
-  // whole_words, this number is a maximum, and words that would exceed it are
+  // Returns the number of tokens of an example to predict: `share` of the known
+  // tokens, rounded. At least one if the example has known tokens. With
+  // whole_words, the number is a maximum, and words that would exceed it are
   // skipped.
   int64_t NumPredicted(int64_t example) const;
   // Returns the number of tokens, [CLS] and [SEP] included.

@@ -74,12 +74,12 @@ class MaskedWordModel : public BertModel {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // Computes loss, token_accuracy and unigram_loss on dev and test. A fixed
-  // fraction of the known tokens, 0.15, is replaced by [MASK] and predicted.
-  // unigram_loss requires a training text. It is the loss of a model that
-  // always predicts the relative frequencies of the known tokens in this text.
-  // With next_sentence, also computes next_sentence_loss and
-  // next_sentence_accuracy.
+  // Computes metrics on dev and test. A fixed fraction of the known tokens,
+  // 0.15, is replaced by [MASK] and predicted. The metrics are:
+  // * loss and token_accuracy.
+  // * unigram_loss if there is a training text: the loss of a model that always
+  //   predicts the relative frequencies of the known tokens in this text.
+  // * next_sentence_loss and next_sentence_accuracy with next_sentence.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
   // Computes the metrics of Evaluate() for the given examples. Inputs are the

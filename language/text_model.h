@@ -22,9 +22,9 @@
 
 namespace regard {
 
-// Returns the vocabulary that `text` contains, which must be valid. If there is
-// none, makes a vocabulary from the characters of all splits or from the words
-// of the training text. For BYTE_PAIRS, `text` must contain a vocabulary.
+// Returns the vocabulary in `text`, which must be valid. If there is none,
+// makes a vocabulary from the characters of all splits or from the words of the
+// training text. For BYTE_PAIRS, `text` must contain a vocabulary.
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 

@@ -54,9 +54,9 @@ class TokenClassifier : public Model<float> {
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // Predicts labels. A typed text is a list of tokens, written as numbers, and
-  // the label of its last token is predicted. Examples are from test, or from
-  // dev if there is no test set. All labels of an example are predicted.
+  // Predicts the label of the last token of a typed text, or all labels of an
+  // example. A typed text is a list of tokens, written as numbers. Examples are
+  // from test, or from dev if there is no test set.
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
                                      const PredictOptions& options) const;

@@ -34,9 +34,9 @@ class Decoder {
   // Reads the next n ids of each row, [rows, n], and advances `state`. Returns
   // the readout that the output head reads, [rows, n, width].
   //
-  // n = 1 is one step. n > 1 requires one row per source, and reads a prompt
-  // or, on a tape that records, a target (teacher forcing). Reading n ids at
-  // once gives the same result as reading them one after another, up to
+  // n = 1 is one step. n > 1 requires one row per source. The ids are then a
+  // prompt or, on a tape that records, a target (teacher forcing). Reading n
+  // ids at once gives the same result as reading them one after another, up to
   // rounding where the kernels differ. The output of a row depends only on its
   // source and its ids and is bit-identical in any batch.
   //

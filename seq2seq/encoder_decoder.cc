@@ -32,8 +32,8 @@ RecurrentOptions StackOf(const RecurrentEncoderConfig& config) {
 //
 // The values of the memory are the outputs of the last layer, [sources, time,
 // directions * hidden]. The summary is the last state of that layer, with both
-// directions concatenated. The final state contains the state of each layer. If
-// the encoder is bidirectional, it contains only the states of the backward
+// directions concatenated. The final state contains the state of each layer.
+// For a bidirectional encoder, it has only the states of the backward
 // direction.
 template <typename T>
 class RecurrentEncoder : public Encoder<T> {

@@ -117,7 +117,8 @@ TranslationModel::Alignments TranslationModel::AlignmentsOf(
       const int64_t row = std::ssize(all);
       Aligned& aligned = all.emplace_back();
       if (pair.alignment.empty()) continue;
-      // The config may cut sentences, so only words with an id are aligned.
+      // Sentences may be truncated to cut_tokens, so only words with an id are
+      // aligned.
       const PairView ids = encoded[example];
       const auto targets =
           static_cast<int>(std::min(pair.target.size(), ids.target.size()));

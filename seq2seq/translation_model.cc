@@ -48,8 +48,8 @@ TargetLengths LengthsOf(const ParallelCorpus& train) {
   return lengths;
 }
 
-// Returns a note that says how many pairs of each split are cut to cut_tokens.
-// Empty if no pair is cut.
+// Returns a note that says how many pairs of each split are truncated to
+// cut_tokens. Empty if no pair is truncated.
 std::string CutNote(const SentenceData& data, const ParallelCorpus& train) {
   if (data.cut_tokens == 0) return "";
   std::vector<std::string> shares;
@@ -255,7 +255,8 @@ Traced<float> TranslationModel::TracePair(
   const auto with_end = [](absl::Span<const std::string> words, size_t size) {
     std::vector<std::string> all(words.begin(), words.end());
     all.push_back("<eos>");
-    // The config may cut sentences, so the last words may have no ids.
+    // Sentences may be truncated to cut_tokens, so the last words may have no
+    // ids.
     all.resize(size);
     return all;
   };

@@ -106,7 +106,7 @@ class TranslationModel : public Model<float> {
   std::map<std::string, std::string> Signatures() const;
 
   // The data without its training sentences, which the model keeps as ids. The
-  // notes include the number of pairs that are cut to cut_tokens.
+  // notes include the number of pairs that are truncated to cut_tokens.
   const SentenceData& data() const { return data_; }
   const Translator& translator() const { return translator_; }
   bool has_attention() const { return translator_.has_attention(); }

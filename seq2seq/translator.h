@@ -47,8 +47,8 @@ std::vector<std::vector<Translation>> TranslateIds(
 
 class Translator {
  public:
-  // `config` must have passed ValidateEncoderDecoder(). Sources are cut to
-  // `cut_tokens` ids unless `cut_tokens` is 0. `seed` determines the initial
+  // `config` must have passed ValidateEncoderDecoder(). Sources are truncated
+  // to `cut_tokens` ids unless `cut_tokens` is 0. `seed` determines the initial
   // values of the parameters. Without `finalize`, the parameters stay
   // uninitialized. `lengths` are the lengths of the training targets.
   Translator(const EncoderDecoderConfig& config,

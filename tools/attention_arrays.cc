@@ -92,7 +92,8 @@ bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
   return true;
 }
 
-// Determines the shape from the first elements.
+// Returns the array in `json`. The first element of each list determines the
+// shape.
 NumberArray ArrayOf(const Json& json, const std::string& name,
                     const AddProblem& complain) {
   NumberArray array;
@@ -229,7 +230,7 @@ void CheckMask(const AddProblem& complain, const NumberArray& mask,
   const int64_t keys = result->keys.shape[1];
   if (!CheckPerQuery(complain, kMask, mask, *result, {{"keys", keys}})) return;
   const auto rows = static_cast<int64_t>(mask.numbers.size()) / keys;
-  // The smallest key length of the queries that share a row of the mask.
+  // For each row of the mask, the smallest key length of its queries.
   std::vector<int64_t> lengths(rows, keys);
   const auto given = static_cast<int64_t>(result->key_lengths.size());
   for (int64_t i = 0; given > 0 && i < batch * queries; ++i) {

@@ -14,8 +14,8 @@ export="${runfiles}/$7"
 
 cut -f 2- "${folder}/pairs.tsv" >pairs
 cut -f 1 "${folder}/pairs.tsv" >labels
-# Each line of the file has the logits of one pair, and the last line the loss.
-# Finds the class of the largest logit.
+# Each line of the file has the logits of one pair, and the last line has the
+# loss. Finds the class of the largest logit.
 awk 'BEGIN { split("entails contradicts unrelated", names) }
   NF == 3 { best = 1; for (i = 2; i <= 3; ++i) if ($i > $best) best = i
     print names[best] }' "${folder}/logits.txt" >classes

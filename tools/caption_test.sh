@@ -57,7 +57,7 @@ expect 'two lines of two words after the prompt' 2 \
   "$(grep -cE '^the picture of( [^ ]+){0,2}$' out)"
 expect 'a word that training never had' "note: the model does not know 'the'" \
   "$(grep know err)"
-# min_length and --length are 2, so the third id can only be the end.
+# min_length and --length are 2, so the third id can only be the end token.
 expect_in err 'note: 2 of 2 captions were cut at their maximum length'
 expect_in pictures/run.json '"training_data":{"longest_target":'
 expect_in pictures/status.json '"test/cut_outputs":'
@@ -84,7 +84,8 @@ fails 'a long prompt' 'error: image 1: prompt: has 17 words; the model reads at'
 fails 'a beam of samples' 'error: --temperature, --top_k, --top_p, --min_p and' \
   "${caption}" --run=pictures --seed=1 canvas.png
 
-# Predicts captions and classes of files. The training data may be missing.
+# Predicts captions and classes of files. This must also work without the
+# training data.
 format='{height: 16 width: 16}'
 run own captions \
   --set "data.captions={list: 'own/list.tsv' format: ${format}}" \

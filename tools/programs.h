@@ -101,18 +101,18 @@ struct InputProgram {
   std::function<void(const std::string& note)> tell = PrintNote;
 };
 
-// Reads lines until one is an error or the output cannot be written. Lines end
-// as in the files that the run reads. Flushes whenever no further line is
+// Reads lines until a line is an error or the output cannot be written. Lines
+// end as in the files that the run reads. Flushes whenever no further line is
 // available, so that a caller gets each result before it sends the next line.
 // Returns OK if the output cannot be written, because ExitCode() reports this.
 absl::Status ReadInput(const Run& run, const InputProgram& program);
 
-// Returns an error that can be printed as it is, if the config of the run has
-// interventions, which `program` does not support.
+// Returns an error if the config of the run has interventions, because
+// `program` does not support them. The error can be printed as it is.
 absl::Status CheckNoInterventions(const Run& run, absl::string_view program);
 
-// Returns the translator, or an error that can be printed as it is, if the
-// model of the run does not translate.
+// Returns the translator of the run. If the model does not translate, returns
+// an error that can be printed as it is.
 absl::StatusOr<const Translator*> TranslatorOf(const Run& run);
 
 }  // namespace regard

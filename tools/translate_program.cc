@@ -344,10 +344,10 @@ bool Session::Flush() {
 }
 
 // Returns the words of a translation. With --replace_unknown, replaces an
-// unknown word by the source word with the largest weight. Only source words
-// that the model does not know are candidates, because it would have translated
-// a known word. Without a candidate, the word stays <unk>. Source: Luong et
-// al., "Addressing the rare word problem in neural machine translation", 2015.
+// unknown word by the source word with the largest weight. Only unknown source
+// words are candidates, because the model would have translated a known word.
+// Without a candidate, the word stays <unk>. Source: Luong et al., "Addressing
+// the rare word problem in neural machine translation", 2015.
 std::vector<std::string> Session::TargetTokens(
     const std::vector<std::string>& source,
     const Translation& translation) const {

@@ -95,8 +95,9 @@ class CaptionModel : public Model<float> {
       const SearchConfig& search) const;
 
   // Traces how each token after the prompt is predicted from the tokens before
-  // it. The tokens are options.target or `ids`. Without a target, they are the
-  // model's own sentence. Accepts the inputs of Predict().
+  // it. The tokens are options.target or, in the second function, `ids`.
+  // Without a target, they are the model's own sentence. Accepts the inputs of
+  // Predict().
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const PredictionRequest& request,
                                       const TraceOptions& options) const;

@@ -254,7 +254,8 @@ TEST(CaptionModelTest, WithoutCrossAttentionAllImagesHaveOneSentence) {
   const auto written =
       model.GenerateCaptions(forward, model.data().test, images);
   EXPECT_EQ(written[0], written[1]);
-  // The decoder has no cross-attention, so the trace has only the sentence.
+  // The decoder has no cross-attention, so the only sequence of the trace is
+  // the sentence.
   const auto traced = model.Trace(forward, {.example = 0}, {});
   ASSERT_TRUE(traced.ok()) << traced.status();
   EXPECT_THAT(traced->labels.sequences, SizeIs(1));

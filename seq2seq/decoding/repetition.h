@@ -11,8 +11,8 @@
 namespace regard {
 
 // Changes the scores of the ids that may follow a text: first by
-// repetition_penalty, then by no_repeat_ngram. The results equal the results of
-// two logits processors of Hugging Face transformers, which search.proto names.
+// repetition_penalty, then by no_repeat_ngram. Has the same effect as two
+// logits processors of Hugging Face transformers, which search.proto names.
 class Repetition {
  public:
   // `config` must be valid. Storage comes from `arena`.

@@ -90,9 +90,9 @@ class RecurrentDecoder : public Decoder<T> {
     kKeys,    // prepared keys [sources, 1, time, prepared width]
     kValues,  // [sources, 1, time, memory width]
     // Three slots for a context that is the same at each step, [sources, ..].
-    // kContext is the context, if the readout contains it. The other slots are
-    // its contributions to the first layer's input, and to the attentional
-    // vector before the tanh.
+    // kContext is the context, if the readout contains it. kContextGates is its
+    // contribution to the first layer's input. kContextReadout is its
+    // contribution to the attentional vector before the tanh.
     kContext,
     kContextGates,
     kContextReadout,

@@ -1,6 +1,6 @@
 // Prints a Markdown table of training times per target token on one thread. It
-// compares a Transformer with a recurrent encoder-decoder with attention that
-// has the same number of parameters. The two models come from
+// compares a Transformer with a recurrent encoder-decoder with attention. The
+// two models have the same number of parameters. They come from
 // //configs/ablations/transformer:transformer_recurrent, and the batch comes
 // from the phrasebook.
 //
