@@ -128,8 +128,10 @@ TEST_F(SentenceEmbedderTest, VectorsDependOnTheirTextAlone) {
   }
 }
 
-// Tests three cases: all threads share the matrix products of one text, there
-// are as many batches as threads, and there are more batches than threads.
+// Tests three cases:
+// * All threads share the matrix products of one text.
+// * There are as many batches as threads.
+// * There are more batches than threads.
 TEST_F(SentenceEmbedderTest, ThreadsChangeNoBit) {
   ParameterStore<float> store;
   const Bert<float> bert(

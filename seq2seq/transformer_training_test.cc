@@ -1,6 +1,8 @@
-// Tests the training of Transformers: sentences are memorized, results are
-// bit-identical for any number of threads, dropout does not depend on shards,
-// and nothing is allocated.
+// Tests the training of Transformers:
+// * Sentences must be memorized.
+// * Results must be bit-identical for any number of threads.
+// * Dropout must not depend on shards.
+// * After warm-up, a step must not allocate memory.
 #include <cmath>
 #include <cstdint>
 #include <memory>

@@ -345,7 +345,7 @@ fails 'a model that is not theirs' \
 fails 'a translator' 'this model cannot be written as a' "${export}" --run=words copy
 
 # A classifier that began with the weights of a run must not need this run
-# later, unless an earlier version trained it.
+# later. Only a classifier that an earlier version trained needs it.
 run begun grammaticality --set model.text_classifier.pretrained=filled \
   --set data.grammaticality.train=20
 "${predict}" --run=begun 'the dogs sleeps' >class

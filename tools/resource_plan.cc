@@ -284,8 +284,8 @@ std::string WithoutIndices(const std::string& scope) {
   return text.empty() ? "(no scope)" : text;
 }
 
-// Appends a line for each operation and precision, with its percentage of the
-// floating-point operations and the scopes in which it runs.
+// Appends a line for each operation and precision. The line has the percentage
+// of the floating-point operations, and the scopes in which the operation runs.
 void AppendProducts(const std::vector<OperationProducts>& products,
                     std::string* text) {
   struct Line {

@@ -176,8 +176,8 @@ TEST(NGramSearchTest, AnEnsembleAveragesProbabilities) {
 }
 
 TEST(NGramSearchTest, GreedySearchTakesTheLikeliestIdEachTime) {
-  // The sentence is a b a b .... The ending id is never the likeliest, but it
-  // is the only choice at the limit.
+  // The generated sentence is a b a b and so on. The ending id is never the
+  // likeliest, but it is the only choice at the limit.
   const Hypothesis found = SearchIn({&kFirst}, 5, "")[0];
   EXPECT_THAT(found.ids, ElementsAre(kA, kB, kA, kB));
   EXPECT_TRUE(found.finished);

@@ -50,7 +50,7 @@ class BatchSearch {
   EnsembleReader reader_;
   const ScratchScope<float> scratch_;
   // With a memory, the reader begins only once, so arrays can be in its scratch
-  // arena. A warm search then allocates nothing.
+  // arena. After warm-up, a search then allocates nothing.
   Arena own_arena_;
   Arena& arena_;
   SearchTrace trace_;

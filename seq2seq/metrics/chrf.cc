@@ -46,7 +46,8 @@ std::vector<std::string> CharactersOf(const std::string& text) {
 }
 
 // Returns the words of `text`. An ASCII punctuation mark at the end of a word
-// or, if there is none, at its beginning becomes a separate word.
+// becomes a separate word. Without a mark at the end, a mark at the beginning
+// becomes one.
 std::vector<std::string> WordsAndMarks(const std::string& text) {
   std::vector<std::string> words;
   for (const absl::string_view word : SplitOnWhitespace(text)) {

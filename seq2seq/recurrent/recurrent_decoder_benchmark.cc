@@ -1,5 +1,5 @@
-// Benchmarks a training step of recurrent models that read all ids at once:
-// forward and backward pass, without the optimizer, on one thread.
+// Benchmarks training steps on one thread. The recurrent models read all ids at
+// once. A step is a forward and a backward pass, without the optimizer.
 #include <cstdint>
 #include <vector>
 

@@ -1,5 +1,6 @@
-// Measures the peak rate of fused multiply-adds in float, which is 100 % in the
-// benchmark. Prints the GFLOP/s of one thread, and of two threads at once.
+// Measures the peak rate of fused multiply-adds in float. The benchmark calls
+// this rate 100 %. Prints the GFLOP/s of one thread, and of two threads at
+// once.
 #include <algorithm>
 #include <chrono>
 #include <iostream>

@@ -34,8 +34,8 @@ namespace regard {
 
 namespace {
 
-// The number of shards of a batch in the workloads of translation, texts and
-// images, of the additive score, and of multi-head attention.
+// The number of shards of a batch, in these workloads: translation, texts,
+// images, additive scores and multi-head attention.
 constexpr int kShards = 2;
 
 std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {

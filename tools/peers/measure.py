@@ -34,8 +34,9 @@ class Result:
     kibibytes: int
     first_guess: float  # seconds per step, before the rounds
     allocations: int = -1  # heap allocations of a warm step; only for Regard
-    # The rate of reading memory in GB/s before and after each round, with the
-    # same number of threads. Only for workloads that read all of their weights.
+    # The rate of reading memory in GB/s, before and after each round. It is
+    # measured with as many threads as the workload has. Only for workloads that
+    # read all of their weights.
     readable: list = dataclasses.field(default_factory=list)
 
     def median(self):

@@ -28,8 +28,8 @@ TRANSLATING = (SEARCH, TRANSFORMER_SEARCH)
 SEARCHING = (*TRANSLATING, GENERATION, CONTINUATION)
 # Kinds without a backward pass.
 FORWARD = (*SEARCHING, EMBEDDING, CLASSIFICATION, ATTENTION_FORWARD)
-# Kinds that other frameworks take long to start. They only run with all
-# threads. If oneMKL checks the vendor of the processor, it must assume Intel.
+# Kinds for which other frameworks start slowly. They only run with all threads.
+# If oneMKL checks the vendor of the processor, it must assume Intel.
 LARGE = (CONTINUATION, CLASSIFICATION)
 
 
