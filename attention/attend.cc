@@ -141,7 +141,7 @@ LayerBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
     REGARD_CHECK(in.x.has_value() && mask.causal && mask.dense.empty() &&
                  mask.excluded.empty() && in.positions.query_step == 1 &&
                  (in.state != nullptr || queries == keys))
-        << "a forgetting gate requires causal self-attention that has its "
+        << "a forget gate requires causal self-attention that has its "
            "input and all earlier positions";
     bias.difference = parts_.forget->Bias(forward, in.x, in.state);
   }

@@ -66,7 +66,7 @@ void AttentionRegistry::Validate(const Attention& config,
   problems.CheckRanges(config.forget(), "forget");
   if (config.forget().has_none() && config.forget().bias() != 0) {
     problems.Note("forget.none",
-                  "removes the forgetting gate: the other field of forget has "
+                  "removes the forget gate: the other field of forget has "
                   "no effect");
   }
   if (HasForget(config) && widths.query_input == 0) {

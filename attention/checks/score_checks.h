@@ -47,7 +47,7 @@ std::vector<ScoreCheck> ScorePositionChecks();
 std::vector<ScoreCheck> ScoreBlockChecks();
 // Checks with a sink.
 std::vector<ScoreCheck> ScoreSinkChecks();
-// Checks with a forgetting gate.
+// Checks with a forget gate.
 std::vector<ScoreCheck> ScoreForgetChecks();
 
 }  // namespace regard

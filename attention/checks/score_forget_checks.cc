@@ -1,4 +1,4 @@
-// Checks of a score with a forgetting gate: weights, gradients, steps, blocks
+// Checks of a score with a forget gate: weights, gradients, steps, blocks
 // and fused kernels.
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 
-// The forgetting gate with and without other parts that change scores or
+// The forget gate with and without other parts that change scores or
 // weights.
 constexpr const char* kConfigs[] = {
     "forget {}",

@@ -58,7 +58,7 @@ struct ScoreExplanation {
   // Input of the normalizer: the score plus the biases that the layer adds.
   double score = 0;
   // Biases that the layer adds to the score: `distance_bias` from ALiBi or
-  // relative buckets, and `forgetting` from the forgetting gate. 0 if the layer
+  // relative buckets, and `forgetting` from the forget gate. 0 if the layer
   // has none.
   double distance_bias = 0;
   double forgetting = 0;

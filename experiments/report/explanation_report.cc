@@ -73,7 +73,7 @@ Table TermsTable(const ScoreExplanation& explanation) {
     add("bias of the distance", explanation.distance_bias);
   }
   if (explanation.forgetting != 0) {
-    add("forgetting gate", explanation.forgetting);
+    add("forget gate", explanation.forgetting);
   }
   add("total", explanation.total);
   return table;

@@ -66,7 +66,7 @@ TEST(ExplanationTextTest, SumsWhatIsBeyondTenTerms) {
 decoder/token_embedding         decoder/layers[0]/self, head 1  -7.0000
 6 other terms                                                   -21.0000
 bias of the distance                                            -0.5000
-forgetting gate                                                 -0.2500
+forget gate                                                     -0.2500
 total                                                           11.2500
 )")) << text;
 }

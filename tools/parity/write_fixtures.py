@@ -348,7 +348,7 @@ def optimizer(make, clip_norm=0.0):
 
 def self_attention(sink=False, cap=None, forget=False):
     """Causal self-attention of 5 positions in two heads. Each head has a sink
-    logit, scores with a soft cap, or a forgetting gate."""
+    logit, scores with a soft cap, or a forget gate."""
     fixture = Fixture()
     parameters = {
         name + ".weight": (torch.randn(6, 6) / 2).requires_grad_()
