@@ -13,8 +13,8 @@
 
 namespace regard {
 
-// Searches the value that an operation returns, and each gradient that its
-// backward closure contributes to.
+// Searches for NaN and infinities in the values that operations return, and in
+// the gradients that their backward closures contribute to.
 //
 // Scores may contain -inf. Operations that compute scores may also discard a
 // NaN, for example in the branch that a Where() does not take. Between

@@ -76,12 +76,12 @@ GradientCase MakeCase(std::string operation, std::string label,
 std::vector<std::string> GradientFailures(
     const std::vector<GradientCase>& cases);
 
-// Sizes around the widths of packets, lanes and blocks.
+// Extents at, below and above the widths of packets, lanes and blocks.
 inline constexpr int64_t kRaggedSizes[] = {1, 7, 15, 16, 17, 33};
 
-// A fused kernel and its reference implementation, a composition of operations.
-// Values and gradients must agree, relative to the largest element, to
-// `tolerance` in float and to 1e-11 in double.
+// A fused kernel, and its reference implementation as a composition of
+// operations. Values and gradients must agree. The tolerance is relative to the
+// largest element: `tolerance` in float, and 1e-11 in double.
 struct ReferenceCase {
   std::string label;
   std::vector<CheckedInput> inputs;

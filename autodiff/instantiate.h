@@ -2,8 +2,8 @@
 #ifndef AUTODIFF_INSTANTIATE_H_
 #define AUTODIFF_INSTANTIATE_H_
 
-// Instantiate a template of one type parameter for float and double. A function
-// must not be overloaded.
+// Instantiate a template with one type parameter for float and double. A
+// function must not be overloaded.
 #define REGARD_INSTANTIATE_CLASS(name) \
   template class name<float>;          \
   template class name<double>

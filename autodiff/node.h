@@ -33,9 +33,8 @@ template <typename T>
 struct LeafNode : Node<T> {
   int64_t rows;  // as stored
   int64_t cols;
-  // [rows], nonzero for rows whose gradient was written. Null unless the
-  // gradient is sparse. Rows of a sparse gradient that are not marked contain
-  // zeros.
+  // [rows], nonzero for rows whose gradient was written. All other rows of the
+  // gradient contain zeros. Null unless the gradient is sparse.
   uint8_t* touched_rows;
   // State of matrix products with this leaf on the tape
   // (autodiff/ops/leaf_products.h).

@@ -52,9 +52,9 @@ class PackedPart {
              PackedPart* next)
       : owner_(owner), place_(place), form_(form), next_(next) {}
 
-  // Returns `matrix`, which must be the part or its transpose, as the form
-  // says. The result refers to the copy unless the weight has changed since the
-  // part was packed.
+  // Returns `matrix`, which must be the part or its transpose, depending on
+  // form(). The result refers to the copy unless the weight has changed since
+  // the part was packed.
   ConstMatrix<T> WithCurrent(ConstMatrix<T> matrix) const;
 
   // Adds `products` to the count of products that read the part itself instead
@@ -76,8 +76,8 @@ class PackedPart {
   const PackedForm form_;
   PackedPart* const next_;  // the next part of the same weight
   std::mutex mutex_;
-  // The copy, as one of these. The other one is null. Other threads must read
-  // `packed_version_` first.
+  // The copy, in one of two layouts. The pointer to the other layout is null.
+  // Other threads must read `packed_version_` before they read the pointers.
   T* panels_ = nullptr;
   uint32_t* pairs_ = nullptr;
   std::atomic<int64_t> packed_version_ = 0;

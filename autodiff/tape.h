@@ -192,8 +192,8 @@ class Tape {
   bool recording() const { return recording_; }
   void set_recording(bool recording) { recording_ = recording; }
   // Whether an output that needs a gradient was made since this flag was last
-  // set to false. Includes outputs that would need a gradient if recording were
-  // on. Used by Recompute().
+  // set to false. Also counts outputs that would need a gradient if recording
+  // were on. Used by Recompute().
   bool wanted_grad() const { return wanted_grad_; }
   void set_wanted_grad(bool wanted) { wanted_grad_ = wanted; }
 
@@ -204,8 +204,8 @@ class Tape {
   void Reset();
 
 #ifndef NDEBUG
-  // Returns a number that no other node of this tape ever has, or 0 if there is
-  // no node at `index`.
+  // Returns a number that no other node of this tape ever has. Returns 0 if the
+  // node at `index` does not exist or was released by a backward pass.
   uint64_t NodeSerial(uint32_t index) const {
     return index < nodes_ ? serials_[index] : 0;
   }
@@ -262,8 +262,8 @@ class Tape {
   // The observer, or null. Not owned.
   TapeObserver<T>* observer() const { return observer_; }
   void set_observer(TapeObserver<T>* observer) { observer_ = observer; }
-  // Mark the beginning and the end of the operations that compute `scores`,
-  // among which -inf is legal. Calls must not nest.
+  // Mark the beginning and the end of the operations that compute `scores`. In
+  // these operations, -inf is legal. Calls must not nest.
   void BeginScores() {
     if (observer_ != nullptr) observer_->OnBeginScores();
   }

@@ -36,8 +36,8 @@ struct ScopeName {
   }
 };
 
-// Receives the operations of a tape as they run. `scope` is null outside of
-// scopes.
+// Receives a report of each operation that a tape runs. `scope` is null outside
+// of scopes.
 template <typename T>
 class TapeObserver {
  public:

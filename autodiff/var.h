@@ -14,9 +14,9 @@
 
 namespace regard {
 
-// Fails the check that an operand of `operation` exists and is on the same tape
-// as the first operand. Out of line, so that a check that passes costs one
-// branch.
+// Fails a check, because an operand of `operation` is absent or is on another
+// tape than the first operand. Out of line, so that a check that passes costs
+// one branch.
 [[noreturn]] ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE void RefuseOperand(
     const char* operation, bool absent);
 

@@ -9,14 +9,15 @@ namespace regard {
 
 // The number of columns of a panel. A rounded right operand [depth, cols] is
 // stored as panels. A panel has one row for every two inner indices, 2k and 2k
-// + 1. Its word j is a pair: element [2k, j] in the low half, and element [2k +
-// 1, j] in the high half. Missing columns, and the second half of the last row
-// if `depth` is odd, are zero.
+// + 1. Word j of this row is a pair: element [2k, j] in the low half, and
+// element [2k + 1, j] in the high half. Columns after the last one are zero. If
+// `depth` is odd, the second half of each pair in the last row is also zero.
 //
 // Tile instructions (AMX) read half a row of a panel as one row of a tile.
 inline constexpr int64_t kPairPanel = 32;
 
-// The length of the pieces of the inner dimension (product_precision.h).
+// The inner dimension of a product is cut into pieces of this length
+// (product_precision.h).
 inline constexpr int64_t kBfloat16Piece = 32;
 
 // Returns the number of words of a panel.

@@ -29,8 +29,8 @@ const Bfloat16Backend* AmxBfloat16();
 inline constexpr int64_t kAmxTile = 16;
 
 // Multiplies whole pieces for kRows x kCols tiles of the result. kRows and
-// kCols are 1 or 2. Tiles 0 .. 3 hold the result, 4 and 5 rows of a, and 6 and
-// 7 columns of b.
+// kCols are 1 or 2. Tiles 0 to 3 hold the result, tiles 4 and 5 hold rows of a,
+// and tiles 6 and 7 hold columns of b.
 //
 // `Tiles` has the instructions as static functions: Load<tile>(words, stride),
 // Store<tile>(numbers, stride) and MultiplyAdd<to, of_a, of_b>(). A stride is
@@ -132,7 +132,8 @@ void MultiplyByAmx(const Bfloat16Block& block) {
   }
 }
 
-// Each thread calls Tiles::Begin() and Tiles::End() around its products.
+// Returns an implementation in which each thread calls Tiles::Begin() before
+// and Tiles::End() after its products.
 template <typename Tiles>
 Bfloat16Backend AmxBackend(const char* name,
                            decltype(Bfloat16Backend::round_rows) round_rows,

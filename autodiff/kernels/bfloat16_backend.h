@@ -36,8 +36,9 @@ struct Bfloat16Block {
   int64_t addend_stride;
 };
 
-// An implementation. Ranges of inner indices begin at a multiple of
-// kBfloat16Piece and have at most kBfloat16Depth indices.
+// An implementation of the products. It receives ranges of inner indices that
+// begin at a multiple of kBfloat16Piece and have at most kBfloat16Depth
+// indices.
 struct Bfloat16Backend {
   const char* name;
   int64_t rows;       // maximum number of rows of a block

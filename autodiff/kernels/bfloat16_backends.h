@@ -10,8 +10,9 @@
 namespace regard {
 
 // Returns the implementations that products may use on this machine, the
-// fastest one last. Excludes AMX if REGARD_AMX=0, or if a test finds other
-// bits. Thread-safe. The list never changes.
+// fastest one last. Excludes AMX if the environment has REGARD_AMX=0, or if the
+// results of AMX in a test product differ from the other implementations.
+// Thread-safe. The list never changes.
 const std::vector<const Bfloat16Backend*>& Bfloat16Backends();
 
 // Returns the fastest implementation for a left operand with `rows` rows.

@@ -11,24 +11,27 @@
 
 namespace regard {
 
-// Returns the implementations that run on this machine, plain C++ first, and
-// the model of tiles if this build has AVX-512. Some occur twice, with integer
-// and with native rounding. AMX is included even if Bfloat16Backends() excludes
-// it.
+// Returns the implementations that run on this machine, plain C++ first. If
+// this build has AVX-512, also returns the tile model (bfloat16_tile_model.h).
+// Some implementations occur twice, with integer and with native rounding. AMX
+// is included even if Bfloat16Backends() excludes it.
 std::vector<const Bfloat16Backend*> ComparableBfloat16Backends();
 
-// Random products: extents from 0 to `max_extent`, operands as stored or
-// transposed, a right operand as stored or in pairs, and each kind of addend.
-// Numbers are ordinary, tiny, of any size or with any bits. Some products
-// contain NaN, infinities, denormal numbers and zeros.
+// A sequence of random products. They vary in
+// * their extents, which may be 0;
+// * the storage of the operands: as they are, transposed, or in pairs (only the
+//   right operand);
+// * the kind of addend;
+// * the numbers, which are ordinary, tiny, of any size, or random bits. Some
+//   are NaN, infinite, denormal or zero.
 class RandomBfloat16Products {
  public:
   // The same seed gives the same products.
   explicit RandomBfloat16Products(uint64_t seed) : state_(seed) {}
 
-  // Computes one product with each of `backends`, also cut into parts. If a
-  // result differs from the first implementation's result, returns a
-  // description. Otherwise, returns an empty string.
+  // Computes one product with each of `backends`, as a whole and cut into
+  // parts. If a result differs from the first implementation's result, returns
+  // a description. Otherwise, returns an empty string.
   std::string CompareNext(const std::vector<const Bfloat16Backend*>& backends,
                           int64_t max_extent);
 

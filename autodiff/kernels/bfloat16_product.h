@@ -12,7 +12,7 @@
 namespace regard {
 
 // Computes columns begin .. end - 1 of c = addend + a b. `begin` is a multiple
-// of kPairPanel. A null addend is +0, and the addend's stride may be 0. The
+// of kPairPanel. If `addend` is null, +0 is used. `addend_stride` may be 0. The
 // extents of the operands must match, and the inner dimension must not be
 // empty.
 void RunBfloat16Product(const Bfloat16Backend& backend,

@@ -124,9 +124,9 @@ inline void StoreTransposed(packet::Square<float>& square, int64_t rows,
   }
 }
 
-// Stores the pairs of `depth` elements of each row of a matrix whose element
-// (i, l) is data[i * stride + l]. Elements l and l + 1, l even, become word [l
-// / 2, i] of `to`.
+// Rounds `depth` elements of each row of a matrix to pairs, and stores the
+// pairs transposed. Element (i, l) of the matrix is data[i * stride + l]. For
+// even l, elements l and l + 1 of row i become word [l / 2, i] of `to`.
 template <typename Rounding>
 void PairsTransposed(const float* data, int64_t stride, int64_t rows,
                      int64_t depth, uint32_t* to, int64_t to_stride) {

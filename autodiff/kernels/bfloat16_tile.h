@@ -1,5 +1,5 @@
-// Products with ProductPrecision::kBfloat16 by fused multiply-adds: computes a
-// tile of the result whose sums stay in registers.
+// Products with ProductPrecision::kBfloat16 by fused multiply-adds. The result
+// is computed in tiles, whose sums stay in registers.
 //
 // Requires an instruction set with fused multiply-add.
 #ifndef AUTODIFF_KERNELS_BFLOAT16_TILE_H_
@@ -28,7 +28,7 @@ struct Avx2 {
   static Floats MultiplyAdd(Floats x, Floats y, Floats sum) {
     return _mm256_fmadd_ps(x, y, sum);
   }
-  // Returns one number in all elements.
+  // Returns a register in which all elements are the same number.
   static Floats Repeat(const uint32_t* word) {
     return _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(*word)));
   }
@@ -84,8 +84,9 @@ struct Avx512 {
 };
 #endif
 
-// The layouts of a rounded left operand. Even() and Odd() return one number of
-// pair k of a row in all elements.
+// The layouts of a rounded left operand. Even() returns the first number of
+// pair k of a row, repeated in all elements of a register. Odd() does this for
+// the second number.
 template <typename V>
 struct FloatRows {
   static constexpr int64_t kRowWords = kFloatRowWords;
@@ -109,9 +110,9 @@ struct PairRows {
   }
 };
 
-// Multiplies kRows rows with the first kPackets packets of a panel. With
-// `kPrefetch`, also prefetches the result of the next kRows rows, whose first
-// piece would otherwise wait for memory.
+// Multiplies kRows rows with the first kPackets packets of a panel. If
+// `kPrefetch` is true, also prefetches the result of the next kRows rows. Their
+// first piece would otherwise wait for memory.
 template <typename V, typename Rows, int kRows, int kPackets, bool kPrefetch>
 void RunBfloat16Tile(const Bfloat16Block& block) {
   using Floats = typename V::Floats;

@@ -1,5 +1,5 @@
-// A model of the tile instructions (AMX) in plain C++, with which tests cover
-// products by tiles on machines without AMX.
+// A model of the tile instructions (AMX) in plain C++. With this model, tests
+// cover products by tiles on machines without AMX.
 #ifndef AUTODIFF_KERNELS_BFLOAT16_TILE_MODEL_H_
 #define AUTODIFF_KERNELS_BFLOAT16_TILE_MODEL_H_
 
@@ -7,9 +7,9 @@
 
 namespace regard {
 
-// Returns products by tiles of the model. Null if this build does not have
-// AVX-512, or if `native_rounding` and this machine does not have that
-// (bfloat16_native_rounding.h).
+// Returns an implementation that uses the model. Returns null if this build
+// does not have AVX-512. Also returns null if `native_rounding` is true but
+// this machine does not have native rounding (bfloat16_native_rounding.h).
 const Bfloat16Backend* TileModelBfloat16(bool native_rounding);
 
 }  // namespace regard

@@ -25,7 +25,7 @@ struct LanePackets {
 
   Packet<T> packets[kLanePackets<T>];
 
-  // Returns f(0), f(1) and so on, which are packets.
+  // Returns lanes whose packet i is f(i).
   template <typename F>
   static LanePackets Generate(F f) {
     LanePackets lanes;
@@ -53,8 +53,8 @@ struct LanePackets {
   }
 };
 
-// Returns how many of the `count` elements of a row that are left, fewer than
-// kLanes, belong to packet i of the lanes.
+// Returns how many of the last `count` elements of a row belong to packet i of
+// the lanes. `count` is less than kLanes.
 template <typename T>
 int64_t CountOfPacket(int64_t count, int64_t i) {
   return std::clamp<int64_t>(count - i * kPacketSize<T>, 0, kPacketSize<T>);

@@ -18,8 +18,8 @@ struct ConstMatrix {
   // This matrix in the layout of WithPackedPanels(), or null.
   const T* panels = nullptr;
   // The same matrix, rounded, in the layout of RoundedPairs(), or null.
-  // Products with ProductPrecision::kBfloat16 read `pairs`, and others read
-  // `panels`.
+  // Products with ProductPrecision::kBfloat16 read `pairs`. All other products
+  // read `panels`.
   const uint32_t* pairs = nullptr;
 
   ConstMatrix(const T* data, int64_t rows, int64_t cols)

@@ -135,9 +135,9 @@ void StorePart(T* x, const Packet<T>& elements, int64_t count) {
 }
 
 // exp(x) = 2^n exp(r), where n = floor(x / log(2)), so that exp(r) is in [1,
-// 2). The result has the exponent n: inf for n > 127, and 0 for n < -126, where
-// it would be denormal. The error is at most 1.6 units in the last place, and
-// 1.9 without fused multiply-add. All instruction sets with fused multiply-add
+// 2). The result is inf for n > 127. It is 0 for n < -126, because the exact
+// result is denormal. The error is at most 1.6 units in the last place, and 1.9
+// without fused multiply-add. All instruction sets with fused multiply-add
 // return the same bits.
 inline Packet<float> ExpPacket(const Packet<float>& x) {
   using P = Packet<float>;
@@ -164,8 +164,8 @@ inline Packet<float> ExpPacket(const Packet<float>& x) {
   typedef uint32_t Bits __attribute__((vector_size(sizeof(P))));
   const Bits power = (std::bit_cast<Bits>(shifted) + 127) << 23;
   const P result = packet::pmul(exp_r, std::bit_cast<P>(power));
-  // -87.336544 is log(2^-126). The compiler's vector extensions become one
-  // masked instruction with AVX-512, unlike Eigen's pcmp_lt and pselect.
+  // -87.336544 is log(2^-126). With AVX-512, this comparison compiles to one
+  // masked instruction, unlike Eigen's pcmp_lt and pselect.
   return x < set(-87.336544F) ? set(0) : result;
 }
 

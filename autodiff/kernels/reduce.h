@@ -46,9 +46,9 @@ template <typename T, typename X>
 using NotComparableFor = NotComparable<T>;
 
 // Returns the sum of f(x[i]...) for 0 <= i < n, with elements converted to T. f
-// must be generic. It must not contain a condition such as `x > 0 ? y : 0`, for
-// which GCC 12 adds wrong lanes at -O3 with AVX. The constraint rejects a
-// condition on the elements at compile time.
+// must be generic. f must not contain a condition such as `x > 0 ? y : 0`,
+// because GCC 12 then adds wrong lanes at -O3 with AVX. The constraint rejects
+// a condition on the elements at compile time.
 template <typename T, typename F, typename... X>
 requires std::is_invocable_r_v<NotComparable<T>, F, NotComparableFor<T, X>...>
 inline T SumEach(int64_t n, F f, X... x) {

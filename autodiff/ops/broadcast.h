@@ -1,6 +1,7 @@
-// Loops over an output and its operands. Operands that are broadcast have other
-// strides than the output. Shapes are aligned at their last axes. The extent of
-// an operand is equal to the output's extent, or 1, or absent.
+// Loops over an output and its operands. The strides of an operand that is
+// broadcast differ from the strides of the output. Shapes are aligned at their
+// last axes. The extent of an operand is equal to the output's extent, or 1, or
+// absent.
 #ifndef AUTODIFF_OPS_BROADCAST_H_
 #define AUTODIFF_OPS_BROADCAST_H_
 

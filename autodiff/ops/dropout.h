@@ -31,10 +31,11 @@ namespace regard {
 // `first_row` and `first_column`. Their mask is the corresponding part of the
 // mask of the whole array.
 //
-// Two calls in one NameScope need different sites: a second mask with the same
-// site, random state and first row and column fails a check. If a scope is
-// opened again, its masks are the same as before. Outside of scopes, nothing is
-// checked. Steps and example numbers count modulo 2^32.
+// Two calls in one NameScope must have different sites. Otherwise, the second
+// call fails a check if the random state and the first row and column are also
+// the same. There is no such check outside of scopes. If a scope is opened
+// again, its masks are the same as before. Steps and example numbers count
+// modulo 2^32.
 template <typename T>
 Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
                int64_t first_row = 0, int64_t first_column = 0);

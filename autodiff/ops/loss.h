@@ -33,7 +33,8 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
                           absl::Span<const int32_t> targets,
                           const CrossEntropyOptions& options = {});
 
-// The sum of (a - b)^2 over operands of one shape -> scalar.
+// The sum of (a - b)^2 over all elements -> scalar. The operands must have the
+// same shape.
 template <typename T>
 Var<T> SquaredError(Var<T> a, Var<T> b);
 

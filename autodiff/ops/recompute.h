@@ -25,8 +25,8 @@ class ReplayState {
         precision_rule_(tape.precision_rule()) {}
 
   // Runs fn(), which returns a Var<T> of `shape`, with recording on. Sets
-  // element i of the gradient of its value to d(i), runs the backward pass over
-  // the new records, and discards them.
+  // element i of the result's gradient to d(i), runs the backward pass over the
+  // new records, and discards them.
   template <typename F, typename D>
   void Replay(Tape<T>& tape, const Shape& shape, F fn, D d) const {
     const typename Tape<T>::Mark mark = tape.Save();
@@ -46,9 +46,9 @@ class ReplayState {
 
   // Runs fn(state) with recording on, and calls give_gradients() with its
   // result. Then runs the backward pass over the new records and discards them.
-  // If `values` is null, the state is `first`. Otherwise it is a copy of
-  // `values`, whose gradient is written to `d_values`. Returns whether a
-  // gradient reached the copy.
+  // If `values` is null, `first` is the state. Otherwise, the state is a copy
+  // of `values`, and the gradient of the copy is written to `d_values`. Returns
+  // whether a gradient reached the copy.
   template <typename F, typename G>
   bool ReplayLink(Tape<T>& tape, Var<T> first, const T* values,
                   const Shape& shape, T* d_values, F fn,
@@ -236,8 +236,8 @@ struct SequenceChunk {
 // width] and the next state.
 //
 // `state` is the initial state. If it is empty, the first call of fn gets an
-// empty state. All states have one shape. If there are no rows, a state is
-// required, y is empty, and the state is returned.
+// empty state. All states must have the same shape. If there are no rows, a
+// state is required, y is empty, and the state is returned.
 //
 // The requirements of Recompute() hold for each block. All states are in
 // memory, but only one block at a time.

@@ -25,15 +25,14 @@ Var<T> Concat(absl::Span<const Var<T>> inputs, int axis);
 template <typename T>
 Var<T> Slice(Var<T> x, int axis, int64_t begin, int64_t length);
 
-// Returns rows first .. first + count - 1 along axis -2 of one example, that
-// is, one element along axis 0. Maps x [n, .., rows, cols] to [1, .., count,
-// cols].
+// Returns rows first .. first + count - 1 (axis -2) of one example (axis 0).
+// Maps x [n, .., rows, cols] to [1, .., count, cols].
 template <typename T>
 Var<T> RowsOfExample(Var<T> x, int64_t example, int64_t first, int64_t count);
 
 // Stacks inputs of equal shape along a new axis, which has the index `axis` in
 // the result. Along axis 1, inputs may have fewer rows (extent of axis 0) than
-// the first. The missing rows are 0.
+// the first input. The missing rows are 0.
 template <typename T>
 Var<T> Stack(absl::Span<const Var<T>> inputs, int axis);
 

@@ -6,8 +6,8 @@
 
 namespace regard {
 
-// gate * sigmoid(gate) * x, element by element. Both operands have one shape.
-// Shazeer, "GLU variants improve Transformer", 2020.
+// gate * sigmoid(gate) * x, element by element. The operands must have the same
+// shape. Shazeer, "GLU variants improve Transformer", 2020.
 template <typename T>
 Var<T> SwiGlu(Var<T> gate, Var<T> x);
 

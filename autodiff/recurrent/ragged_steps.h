@@ -65,8 +65,8 @@ class RaggedSteps {
     return lengths_ == nullptr ? time_ : lengths_[sequence];
   }
 
-  // steps(): the number of steps of the longest sequence. total(): the number
-  // of steps of all sequences.
+  // steps(): the number of steps of the longest sequence. total(): the sum of
+  // the numbers of steps of all sequences.
   int64_t steps() const { return steps_; }
   int64_t total() const { return first(steps_); }
 

@@ -5,8 +5,8 @@
 //
 //   static constexpr int kGates;   // rows of weight_hh, in multiples of width
 //   static constexpr int kStates;  // parts of CellState
-//   // The number of gates whose recurrent product is with h. The recurrent
-//   // product of the other gates is with `extra`, which the cell computes in
+//   // The number of gates for which weight_hh is multiplied by h. For all
+//   // other gates, it is multiplied by `extra`, which the cell computes in
 //   // between.
 //   int gates_of_state() const;
 //   void Forward(const RecurrentPass<T>& pass, int64_t step,
@@ -15,7 +15,8 @@
 //                 const BackwardStep<T>& data) const;
 //
 // A cell computes the products and row operations of one step for the live rows
-// of the step: sequences that have ended cost nothing. This file does the rest.
+// of the step, so sequences that have ended cost nothing. This file does the
+// remaining work.
 #ifndef AUTODIFF_RECURRENT_RECURRENT_PASS_H_
 #define AUTODIFF_RECURRENT_RECURRENT_PASS_H_
 
@@ -33,7 +34,7 @@
 
 namespace regard {
 
-// The operands, and the results of the forward pass that the backward pass
+// The operands, and those results of the forward pass that the backward pass
 // needs. The results are time-major: each step has a block of live rows, so
 // that all steps form one matrix. If no gradient is needed, all steps share one
 // block. Trivially copyable.
@@ -57,7 +58,7 @@ struct RecurrentPass {
   int64_t block_row(int64_t step, int64_t row) const {
     return (one_block ? 0 : steps.first(step)) + row;
   }
-  // The states before and after a step.
+  // Return a row of part `index` of the state before or after a step.
   T* state(int index, int64_t step, int64_t row) const {
     return states[index] + block_row(step, row) * width;
   }
