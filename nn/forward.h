@@ -30,8 +30,9 @@ class Forward {
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           GradientSlab<T>* gradients);
 
-  // For gradient checks. Uses `leaves` as parameters: Vars of the tape, in the
-  // order and shapes of the store. Do not call BeginStep().
+  // For gradient checks. Uses `leaves`, which are Vars of the tape, as the
+  // parameters. They must have the order and the shapes of the store's
+  // parameters. Do not call BeginStep().
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           absl::Span<const Var<T>> leaves);
 
@@ -45,7 +46,7 @@ class Forward {
   ~Forward();
 
   // Creates the missing companions among 0 .. count - 1. A companion is an
-  // inference pass over the same parameters, for use by one thread at a time.
+  // inference pass over the same parameters. One thread at a time may use it.
   // It has its own tape, whose memory lives as long as this object. All `count`
   // companions get the current mode and random state of this object's tape.
   void MakeCompanions(int64_t count);
@@ -87,8 +88,8 @@ class Forward {
                ? value
                : PassThroughHook(name, value, input, RowBlockPosition());
   }
-  // Like Site(), for attention weights whose queries are not at the positions
-  // of the first keys. `place` has the positions of the queries.
+  // Like Site(), for attention weights whose query i is not at the position of
+  // key i. `place` has the positions of the queries.
   Var<T> WeightsSite(const char* name, Var<T> weights,
                      const RowBlockPosition& place) const {
     return hook_ == nullptr ? weights

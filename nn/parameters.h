@@ -103,7 +103,7 @@ enum class ParameterRole {
 };
 
 struct ParameterOptions {
-  // if false, the optimizer does not change the parameter
+  // Whether the optimizer changes the parameter.
   bool trainable = true;
   ParameterRole role = ParameterRole::kWeight;
   double learning_rate_scale = 1;  // multiplies the schedule's learning rate
@@ -156,9 +156,9 @@ class ParameterStore {
   bool finalized() const { return finalized_; }
 
   // An error message if the values exceed physical memory, otherwise empty. If
-  // there is an error, the values are not allocated, and the parameters can
-  // only be counted. Valid after Finalize(). CheckMemory() in nn/weights.h
-  // returns the error as a status.
+  // there is an error, no values are allocated, and the store can only be used
+  // to count the parameters. Valid after Finalize(). CheckMemory() in
+  // nn/weights.h returns the error as a status.
   const std::string& problem() const { return problem_; }
 
   // Parameters in the order of registration, without aliases.
@@ -200,8 +200,8 @@ class ParameterStore {
     return Segment(values(), parameter);
   }
 
-  // The precision of products in passes over these parameters, which begin
-  // after this call. Null, the initial value, means full precision.
+  // Sets the precision of products in passes that begin after this call. Null,
+  // the initial value, means full precision.
   void set_precision(std::shared_ptr<const PrecisionRule> rule) {
     precision_ = std::move(rule);
   }
@@ -297,8 +297,8 @@ class GradientSlab {
   // clears the gradient of this parameter.
   void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
 
-  // Also marks everything that is marked in `other`. These are the marks of a
-  // slab whose values are added to this slab.
+  // Also marks everything that is marked in `other`, the marks of a slab whose
+  // values are added to this slab.
   void MarkTouched(absl::Span<const uint8_t> other);
 
  private:

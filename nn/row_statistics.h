@@ -55,10 +55,10 @@ struct AttentionStatistics {
   int64_t Row(int64_t example, int64_t head, int64_t query) const {
     return (example * heads + head) * queries + query;
   }
-  // Returns the `window` statistics of the width `width`, which must have been
+  // Returns the `window` statistics for the width `width`, which must have been
   // requested.
   const double* Window(int64_t width) const;
-  // Returns the `window` statistics of the width widths[i].
+  // Returns the `window` statistics for the width widths[i].
   double* window(int64_t i) const { return windows + i * size(); }
 
   int64_t batch = 0;

@@ -32,8 +32,9 @@ std::vector<TensorView> SlabViews(const ParameterStore<float>& parameters,
                                   absl::Span<const float> slab,
                                   absl::string_view prefix);
 
-// Fills a slab from the tensors with the names `prefix` + parameter name. If a
-// tensor is missing or has another shape, returns an error with its name.
+// Fills a slab. The tensor of each parameter is named `prefix` + parameter
+// name. If a tensor is missing or has another shape, returns an error with its
+// name.
 absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
                       const ParameterStore<float>& parameters,
                       absl::Span<float> slab);
@@ -47,9 +48,9 @@ absl::Status LoadWeights(const std::string& path,
                          ParameterStore<float>& parameters);
 
 // Returns a digest of the weights of a model. Two models have equal digests if
-// and only if their weights are bit-identical.
+// and only if the names, shapes and bits of their weights are equal.
 //
-// The digest is the SHA-256, in hexadecimal digits, over the tensors, sorted by
+// The digest is the SHA-256, in hexadecimal digits, of the tensors, sorted by
 // the bytes of their names. Each tensor contributes the length of its name, the
 // name, its rank, its sizes, and its values as 32-bit little-endian floats.
 // Integers are 64-bit little-endian. The lengths make sure that different lists

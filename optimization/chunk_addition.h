@@ -11,10 +11,10 @@
 namespace regard {
 
 // Computes sum += right for one chunk. Both pointers point to the first element
-// of the chunk, and `sum` contains the left child of a node. `right_marks` are
-// the marks of the whole right subtree. Rows that are not marked add nothing.
-// `layout` may be any slab of the store, and determines the positions of the
-// marks.
+// of the chunk. `sum` contains the left child of a node, and `right` contains
+// the right child. `right_marks` are the marks of the whole right subtree. Rows
+// that are not marked add nothing. `layout` determines the positions of the
+// marks, and may be any slab of the store.
 template <typename T>
 void AddChunk(const ParameterStore<T>& store, const SlabChunks& chunks,
               int64_t chunk, const GradientSlab<T>& layout,

@@ -1,10 +1,10 @@
 // The result of an evaluation of a data set: the output of the model for each
-// example, and the metrics computed from it.
+// example, and the metrics computed from the outputs.
 //
 // A metric that is a function of sums over examples is stored as its
-// statistics, which are the terms of these sums. It can then be computed,
-// without the models, for a part of the set, for resamples, and for a mixture
-// of two models' results.
+// statistics, which are the terms of these sums. The metric can then be
+// computed without the models: for a part of the set, for resamples, and for a
+// mixture of two models' results.
 #ifndef OPTIMIZATION_EVALUATED_SET_H_
 #define OPTIMIZATION_EVALUATED_SET_H_
 
@@ -36,7 +36,7 @@ inline constexpr Aggregate kRatio = {"ratio", 2, &RatioOfSums};
 struct ExampleMetric {
   std::string name = {};  // name without the prefix of the split: "exact_match"
   const Aggregate* aggregate = &kRatio;
-  // Whether the value for a single example is meaningful.
+  // Whether the metric of a single example is meaningful.
   bool of_single_examples = false;
   std::vector<double> statistics = {};  // [examples, width], row-major
 

@@ -91,7 +91,7 @@ class GradientReducer {
   void Gather(absl::Span<T> slab);
   absl::Span<const T> GatherGradient();
   // Returns a whole slab on rank 0, gathered from the chunks of all ranks. The
-  // result is valid as long as both arguments are. Allocates `whole` if there
+  // result is valid as long as both arguments exist. Allocates `whole` if there
   // are several ranks.
   absl::Span<const T> GatherToRankZero(const Slab<T>& part, Slab<T>* whole);
   // Copies own_chunks() from `whole` to `part`. Does not touch other chunks of
@@ -110,7 +110,7 @@ class GradientReducer {
     GradientSlab<T>* slab = nullptr;
     int end = 0;
   };
-  // The addition *left += *right.
+  // A pending addition, *left += *right.
   struct Fold {
     GradientSlab<T>* left = nullptr;
     GradientSlab<T>* right = nullptr;

@@ -84,9 +84,9 @@ class Model {
   // .. num_examples() - 1.
   virtual int64_t num_examples() const = 0;
 
-  // Returns the amount of work in these examples, as a number of examples or of
-  // valid target tokens. Speeds and training losses are reported per unit of
-  // work. work_unit() is the name of the unit.
+  // Returns the amount of work in these examples, for reports of speed and of
+  // training loss per unit of work. The unit is an example or a valid target
+  // token, and work_unit() is its name.
   virtual int64_t CountWork(absl::Span<const int64_t> examples) const {
     return static_cast<int64_t>(examples.size());
   }

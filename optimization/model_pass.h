@@ -12,8 +12,9 @@
 namespace regard {
 
 // Computes the loss of a few training examples, in training mode. If there are
-// none, evaluates the dev split. Unless `is_done` then returns true, also
-// evaluates the test split. `forward` must use the parameters of `model`.
+// no training examples, evaluates the dev split and then the test split. Omits
+// an evaluation if is_done() returns true before it. `forward` must use the
+// parameters of `model`.
 void RunModelOnce(Model<float>& model, uint64_t seed, Forward<float>& forward,
                   const std::function<bool()>& is_done);
 

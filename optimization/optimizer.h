@@ -43,7 +43,7 @@ class Optimizer {
   // "NAME/PARAMETER".
   struct State {
     std::string name;  // a name such as "momentum" or "first_moment"
-    // laid out like the parameters; zero before the first step
+    // Laid out like the parameters. Zero before the first step.
     Slab<T> values;
   };
 

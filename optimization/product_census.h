@@ -14,8 +14,8 @@ namespace regard {
 struct OperationProducts {
   std::string scope;      // such as "decoder/layer[0]/attention"
   std::string operation;  // such as "Linear"
-  // Floating-point operations of the forward pass, and how many of them are in
-  // products with rounded operands.
+  // The number of floating-point operations of the forward pass, and how many
+  // of them are in products with rounded operands.
   int64_t flops = 0;
   int64_t rounded_flops = 0;
 };

@@ -33,7 +33,8 @@ class Schedule {
   // The learning rate of optimizer step `update`, counted from 1.
   virtual double LearningRate(int64_t update) const = 0;
 
-  // The number of optimizer steps over which the rate rises at first, or 0.
+  // The number of optimizer steps over which the rate rises initially. 0 means
+  // that there is no warm-up.
   virtual int64_t warmup() const { return 0; }
 
   // The metric that Observe() takes, such as "dev/loss", or "" if the schedule

@@ -21,8 +21,8 @@ inline int MiddleShard(int begin, int end) {
   return begin + (end - begin + 1) / 2;
 }
 
-// Returns node `part` of the level that has `parts` nodes. `parts` must be a
-// power of two and at most `num_shards`.
+// Returns the node with index `part` on the level of the tree that has `parts`
+// nodes. `parts` must be a power of two and at most `num_shards`.
 inline IndexRange<int> ShardsOf(int part, int parts, int num_shards) {
   IndexRange<int> node = {0, num_shards};
   for (int bit = parts / 2; bit > 0; bit /= 2) {

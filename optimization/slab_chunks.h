@@ -46,8 +46,8 @@ class SlabChunks {
                           static_cast<size_t>(end - begin));
   }
 
-  // Returns the ranges of one chunk, in order. Elements between the ranges are
-  // zero in every gradient.
+  // Returns the ranges of one chunk, in ascending order. Elements between the
+  // ranges are zero in every gradient.
   absl::Span<const Range> operator[](int64_t chunk) const {
     return absl::MakeConstSpan(ranges_).subspan(
         first_[chunk], first_[chunk + 1] - first_[chunk]);

@@ -1,6 +1,6 @@
-// Selects the weights that training evaluates and keeps in the end: the last
-// weights, their exponential moving average, the best weights by a metric, or
-// the mean of several evaluations.
+// Selects the weights that training evaluates, and that it keeps at its end:
+// the last weights, their exponential moving average, the best weights by a
+// metric, or the mean of several evaluations.
 #ifndef OPTIMIZATION_WEIGHT_SELECTION_H_
 #define OPTIMIZATION_WEIGHT_SELECTION_H_
 
@@ -55,7 +55,7 @@ class WeightSelection {
   void Observe(int64_t step, const std::map<std::string, double>& measured,
                absl::Span<const float> weights);
 
-  // Whether training should end, because too many evaluations brought no
+  // Whether training should end, because `patience` evaluations brought no
   // improvement.
   bool exhausted() const {
     return options_.patience > 0 &&
@@ -72,7 +72,7 @@ class WeightSelection {
     return state_.best.empty() ? state_.ema : state_.best;
   }
 
-  // The mean of the last snapshots. Empty if no mean is requested.
+  // Returns the mean of the last snapshots. Empty if no mean is requested.
   std::vector<float> Mean() const;
 
   struct Snapshot {

@@ -1,5 +1,5 @@
-// A table with a learned row for each id. The parameter is "weight"
-// [vocabulary, width].
+// An embedding: a table with a learned row for each id. The parameter is
+// "weight" [vocabulary, width].
 #ifndef NN_LAYERS_EMBEDDING_H_
 #define NN_LAYERS_EMBEDDING_H_
 

@@ -5,12 +5,13 @@
 // Layer k has the parameters "<k>.weight_ih" [gates * width, inputs],
 // "<k>.weight_hh" [gates * width, width], "<k>.bias_ih" and, depending on the
 // cell, "<k>.bias_hh". In the reverse direction, names begin with
-// "<k>.reverse". Gates are stacked r, z, n and i, f, g, o, as in PyTorch.
+// "<k>.reverse". As in PyTorch, gates are stacked in the order r, z, n (GRU) or
+// i, f, g, o (LSTM).
 //
-// Layer k has the hook point "layer[k]/state". Its value is the outputs of the
-// layer, [batch, time, directions * width] for a sequence or [batch, width] for
-// a step. If a hook replaces the outputs of a sequence, the final state takes
-// h from the replacement, but keeps the c of an LSTM.
+// Layer k has the hook point "layer[k]/state". Its value contains the outputs
+// of the layer, [batch, time, directions * width] for a sequence or [batch,
+// width] for a step. If a hook replaces the outputs of a sequence, the final
+// state takes h from the replacement, but keeps the c of an LSTM.
 #ifndef NN_LAYERS_RECURRENT_H_
 #define NN_LAYERS_RECURRENT_H_
 

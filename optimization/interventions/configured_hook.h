@@ -34,10 +34,10 @@ struct StatisticSum {
   double Value() const;
 };
 
-// Statistics by the names under which they are reported. The steps of a
-// recurrent decoder count as one hook point, as in
-// "probe/step[*]/decoder/attention/weights/entropy", unless the pattern selects
-// single steps.
+// Statistics, keyed by the names in reports. The steps of a recurrent decoder
+// count as one hook point, as in
+// "probe/step[*]/decoder/attention/weights/entropy". If the pattern selects
+// single steps, each step has its own statistic.
 using StatisticSums = std::map<std::string, StatisticSum>;
 
 template <typename T>
@@ -107,8 +107,8 @@ class ConfiguredHook : public Hook<T> {
   std::map<std::string, MeanSum> means_;  // keyed by hook point
 };
 
-// Computes the means of `replace { mean {} }`. A no-op if `hook`, which must be
-// the hook of `forward`, does not need means.
+// Computes the means of `replace { mean {} }`. `hook` must be the hook of
+// `forward`. A no-op if `hook` does not need means.
 //
 // The means are over kMeanExamples training examples, spread evenly, or over
 // all examples if there are fewer. The examples are read one by one, so that

@@ -1,4 +1,4 @@
-// Ranks that are processes of an MPI job, started by mpirun or srun on one
+// Ranks that are processes of an MPI job. mpirun or srun starts the job, on one
 // machine or on several.
 //
 // Ranks monitor each other. If a rank is silent, because it is stopped or its
@@ -41,8 +41,8 @@ class MpiRanks : public Ranks {
   // Sends signs of life to the previous rank, and listens to the next rank,
   // until both have ended.
   void ExchangeHeartbeats();
-  // Sleeps for a moment, which is shorter after End() has been called. Returns
-  // whether End() has been called.
+  // Sleeps for a moment. After End() has been called, sleeps for a shorter
+  // time. Returns whether End() has been called.
   bool SleepUnlessEnded();
   [[noreturn]] void EndAll(int code);
 

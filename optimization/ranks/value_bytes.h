@@ -1,5 +1,5 @@
 // Converts values to bytes, for ranks to exchange. The bytes are copies of
-// memory, because all ranks run the same program on machines of one kind.
+// memory, because all ranks run the same program on machines of the same kind.
 //
 // Supports numbers, structs of numbers without pointers, strings, vectors and
 // pairs of supported values, and types that list their members:

@@ -11,8 +11,8 @@
 namespace regard {
 
 // Returns the number of heap allocations of the fourth forward and backward
-// pass over `examples`. See CountsAllocations() in
-// autodiff/testing/allocation_counter.h.
+// pass over `examples`. Always 0 if this build does not count allocations
+// (CountsAllocations() in autodiff/testing/allocation_counter.h).
 int64_t CountWarmStepAllocations(Model<float>& model,
                                  absl::Span<const int64_t> examples);
 
