@@ -170,7 +170,8 @@ std::vector<double> ValueOf(const GradientCase& test,
       .value;
 }
 
-// Returns d/dt <cotangent, f(values + t directions)> at 0, up to O(kStep^4).
+// Returns d/dt <cotangent, f(values + t directions)> at 0, with an error of
+// O(kStep^4).
 double Stencil(const GradientCase& test, const Arrays<double>& values,
                const Arrays<double>& directions,
                const std::vector<double>& cotangent,

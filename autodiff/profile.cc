@@ -43,7 +43,7 @@ void TapeProfile::AddTimeTo(const std::string& name) {
   ++entry.calls;
   entry.seconds += std::chrono::duration<double>(now - last_).count();
   entry.flops += static_cast<double>(GemmFlops() - last_flops_);
-  // Restarts the clock, so that the search for the entry is not counted as work
+  // Restarts the clock, so that the search for the entry does not count as time
   // of the next operation.
   OnReset();
 }

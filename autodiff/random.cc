@@ -51,7 +51,7 @@ double RandomStream::UniformAt(uint64_t index) const {
 }
 
 double RandomStream::NormalAt(uint64_t index) const {
-  // Marsaglia's polar method draws points in the square until one lies in the
+  // Marsaglia's polar method draws points in a square until one lies in the
   // unit disc and is not its centre.
   for (uint32_t attempt = 0;; ++attempt) {
     const double u =

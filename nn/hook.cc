@@ -12,7 +12,7 @@ namespace regard {
 // Each star except the last matches as few characters as possible. If the
 // pattern matches at all, it also matches in this way.
 bool MatchesSite(absl::string_view pattern, absl::string_view site) {
-  // Most names that do not match differ near their end.
+  // Most names that do not match the pattern differ from it near their end.
   while (!pattern.empty() && pattern.back() != '*') {
     if (site.empty() || site.back() != pattern.back()) return false;
     pattern.remove_suffix(1);

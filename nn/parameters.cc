@@ -15,8 +15,8 @@ namespace regard {
 
 namespace {
 
-// A number of elements larger than any memory, but so small that the sum of two
-// such numbers does not overflow.
+// A number of elements that exceeds any memory. It is so small that the sum of
+// two such numbers does not overflow.
 constexpr int64_t kMaxElements = int64_t{1} << 56;
 
 int64_t Sum(int64_t a, int64_t b) {

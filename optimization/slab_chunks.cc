@@ -23,7 +23,7 @@ SlabChunks::SlabChunks(const ParameterStore<T>& store) {
       begin = next;
     }
   }
-  // A chunk without ranges ends where the previous chunk ends.
+  // The entry of a chunk without ranges is the end of the previous chunk.
   for (size_t i = 1; i < first_.size(); ++i) {
     first_[i] = std::max(first_[i], first_[i - 1]);
   }

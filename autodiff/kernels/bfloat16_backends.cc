@@ -26,7 +26,7 @@ bool Agree(const Bfloat16Backend& x, const Bfloat16Backend& y) {
   const auto numbers = [&](int64_t count) {
     std::vector<float> made(static_cast<size_t>(count));
     for (float& number : made) {
-      // The generator is Knuth's MMIX. One of four numbers has an exponent of
+      // The generator is Knuth's MMIX. One number in four has an exponent of
       // about -63, so that some products are denormal.
       state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
       const float unit = static_cast<float>(state >> 40) * 0x1p-23F - 1;

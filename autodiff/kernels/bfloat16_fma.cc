@@ -13,8 +13,8 @@ namespace regard {
 #ifdef __FMA__
 namespace {
 
-// kRows is chosen so that sums and factors fill the registers: 16 in AVX2, and
-// 32 in AVX-512.
+// kRows is chosen so that sums and factors fill the 16 registers of AVX2, or
+// the 32 registers of AVX-512.
 template <typename V, int kRows>
 constexpr Bfloat16Backend kBackend = {
     .name = V::kSize == 16 ? "AVX-512" : "AVX2",

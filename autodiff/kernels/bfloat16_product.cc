@@ -16,8 +16,8 @@ namespace {
 // second-level cache.
 constexpr int64_t kColumnsAtATime = 16 * kPairPanel;
 
-// The matrix to which a product is added. Without one, all rows and panels read
-// the same row of zeros.
+// The matrix to which a product is added. If there is no such matrix, all rows
+// and panels read the same row of zeros.
 struct Addend {
   const float* data;
   int64_t stride;

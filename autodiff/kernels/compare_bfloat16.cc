@@ -2,7 +2,7 @@
 //
 //   compare_bfloat16 COUNT [SEED]
 //
-// Most products are small, but one of 200 has extents of up to 300. Fails at
+// Most products are small, but one in 200 has extents of up to 300. Fails at
 // the first difference. Otherwise, prints the names of the implementations.
 #include <cstdint>
 #include <iostream>

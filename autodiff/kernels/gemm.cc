@@ -22,9 +22,10 @@ namespace {
 thread_local int64_t gemm_flops = 0;
 thread_local int64_t rounded_gemm_flops = 0;
 
-// A product with at least this many multiply-adds is split among threads. It
-// takes 4 microseconds, or 20 if it has one row. If two threads are already
-// waiting for work, splitting breaks even at 3 microseconds.
+// A product with at least this many multiply-adds is split among threads. A
+// product of this size takes 4 microseconds, or 20 if it has one row. If two
+// threads are already waiting for work, splitting pays off for products that
+// take more than 3 microseconds.
 constexpr int64_t kMinToCut = int64_t{1} << 19;
 
 // The number of panels that are processed at a time, packed or in place. With
@@ -42,8 +43,8 @@ constexpr int64_t TileStep(int64_t depth) {
   return depth * kGemmRows + 64 / static_cast<int64_t>(sizeof(T));
 }
 
-// Packs columns first .. first + depth - 1 of rows row .. row + rows - 1 of a,
-// which is transposed, as tiles of [depth, kGemmRows].
+// Packs a part of the transposed operand `a` as tiles [depth, kGemmRows]. The
+// part is rows row .. row + rows - 1 and columns first .. first + depth - 1.
 template <typename T>
 void PackRows(const ConstMatrix<T>& a, int64_t row, int64_t rows, int64_t first,
               int64_t depth, T* tiles) {
@@ -91,8 +92,8 @@ class Product {
            b_.panels == nullptr;
   }
 
-  // Variant of Run() for few rows. Reads a few columns from their first to
-  // their last element, then continues with the next columns.
+  // Variant of Run() for few rows. Reads a few columns completely before it
+  // continues with the next columns.
   void RunAcrossColumns(GemmAddend<T> addend, int64_t begin,
                         int64_t end) const {
     const int64_t most = PacketsPerPass<T>(c_.rows, b_.stride) * kPacketSize<T>;

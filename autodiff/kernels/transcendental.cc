@@ -71,7 +71,7 @@ void Tanh(const T* x, T* y, int64_t n) {
   ForEachPacket(x, y, n, [](const Packet<T>& p) { return TanhPacket(p); });
 }
 
-// Eigen has packet functions only for float.
+// In double, Eigen has no packet functions for the sine and cosine.
 template <typename T>
 void Sin(const T* x, T* y, int64_t n) {
   if constexpr (sizeof(T) == sizeof(float)) {

@@ -9,9 +9,9 @@
 
 namespace regard {
 
-// The state of products with one part of a leaf in one precision, in the leaf's
-// arena. Only leaves with a gradient have it. A part is identified by its
-// place, so all reshaped views of the leaf share the state.
+// The state of products with one part of a leaf in one precision, stored in the
+// leaf's arena. Leaves without a gradient have no state. A part is identified
+// by its place, so all reshaped views of the leaf share the state.
 template <typename T>
 struct LeafPart {
   PartPlace place;
@@ -30,22 +30,26 @@ struct LeafPart {
 
 namespace {
 
-// Products of more rows do not make a copy, because packing takes a small
-// fraction of their time.
+// A product of more rows does not make a copy, because packing takes only a
+// small fraction of its time.
 constexpr int64_t kMaxRowsForCopy = 512;
 
-// The product with this number makes the copy. A weight with a gradient changes
-// in each step, so a copy pays off only if the step uses the weight again. For
-// a weight without a gradient, the products of all steps count. The number is
-// higher for such a weight. A few products, such as those for the last batch of
-// an evaluation, then make no copy.
+// The number, counted from 1, of the product with a weight that makes the copy.
+// Earlier products read the weight itself.
+//
+// kSecond: for a weight with a gradient, counted in each step. Such a weight
+// changes in each step, so a copy pays off if the step uses the weight again.
+//
+// kOfInference: for any other weight, counted since the weights last changed. A
+// few products, such as those for the last batch of an evaluation, then make no
+// copy.
 constexpr int64_t kSecond = 2;
 constexpr int64_t kOfInference = 8;
 
 // A part with at least this many elements exceeds the private cache of a core.
 // Inference with very few rows then waits for memory. A copy takes memory, and
 // packing takes as much time as dozens of products save. The copy is therefore
-// made after kOfStreams products.
+// not made before product kOfStreams.
 constexpr int64_t kMinToStream = int64_t{1} << 18;
 constexpr int64_t kOfStreams = 64;
 
@@ -75,8 +79,8 @@ LeafPart<T>* FindOrAdd(LeafNode<T>* leaf, const WeightPart<T>& part,
   return leaf->parts;
 }
 
-// Returns the transpose of a part in full precision. If products of few rows
-// are to read a copy, returns it with the copy.
+// Returns the transpose of a part in full precision, with the packed copy if
+// products are to read it.
 template <typename T>
 ConstMatrix<T> TransposeWithCopy(LeafNode<T>* leaf, const WeightPart<T>& part,
                                  int64_t rows_of_x, int64_t products) {
@@ -95,8 +99,8 @@ ConstMatrix<T> TransposeWithCopy(LeafNode<T>* leaf, const WeightPart<T>& part,
                          : packed->CountProducts(products) >=
                                (streams ? kOfStreams : kOfInference);
   if (!makes) return transposed;
-  // For a single product, reading the part itself takes as long as waiting for
-  // the copy.
+  // A single product does not wait for a copy, because reading the part itself
+  // takes as long.
   return packed->Pack(transposed, /*waits=*/products > 1);
 }
 

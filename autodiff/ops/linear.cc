@@ -9,7 +9,8 @@ namespace regard {
 
 namespace {
 
-// Returns the stored matrix [rows, cols], transposed if `transposed`.
+// Returns a stored matrix [rows, cols], or its transpose if `transposed` is
+// true.
 template <typename T>
 ConstMatrix<T> Seen(const T* data, int64_t rows, int64_t cols,
                     bool transposed) {

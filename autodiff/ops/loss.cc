@@ -151,7 +151,8 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
     std::array<int64_t, kRowsPerBlock> counted;
     const WeightPart<T> part(weight);
     const int64_t products = rows / kRowsPerBlock + 1;
-    // Products in full precision have enough rows to pack the weight anew.
+    // In full precision, products pack the weight again. They have enough rows
+    // to make this cheap.
     ConstMatrix<T> w = part.matrix();
     ConstMatrix<T> w_transposed = w.Transposed();
     if (Rounds<T>(precision)) {

@@ -10,8 +10,8 @@ namespace regard {
 
 namespace {
 
-// Normalizes each row. If kCenter is false, 0 is used as the mean. The bias may
-// be empty.
+// Normalizes each row. If kCenter is false, the mean is not subtracted. The
+// bias may be empty.
 template <bool kCenter, typename T>
 Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
   const int64_t rows = x.rows();

@@ -94,9 +94,9 @@ Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
   return y;
 }
 
-// Returns a part of x. Its shape, `shape`, is shorter than x along `axis`. For
-// each index along the axes before `axis`, copies one contiguous run of
-// elements. The first run begins at `offset`.
+// Returns a part of x with the shape `shape`, which is shorter than the shape
+// of x only along `axis`. For each index along the axes before `axis`, copies
+// one contiguous run of elements. The first run begins at `offset`.
 template <typename T>
 Var<T> Runs(const char* name, Var<T> x, const Shape& shape, int axis,
             int64_t offset) {

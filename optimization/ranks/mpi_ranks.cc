@@ -19,8 +19,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenBeats(250);
 constexpr std::chrono::milliseconds kWhileEnding(10);
-// The silence after which a rank counts as lost. Including the time that mpirun
-// takes to end the other ranks, the job ends in less than ten seconds.
+// A rank that is silent for longer than this counts as lost. mpirun takes some
+// time to end the other ranks. Including this time, the job ends in less than
+// ten seconds.
 constexpr std::chrono::seconds kSilence(6);
 
 constexpr char kBeat = 1;
@@ -39,8 +40,8 @@ constexpr int kMaxMessages = 32;
 // Calling sched_yield() instead of sleeping does not help.
 constexpr std::chrono::microseconds kSpin(100);
 constexpr std::chrono::microseconds kNap(20);
-// The time by which the kernel may lengthen a sleep. The kernel's default is
-// 50,000 nanoseconds.
+// The time by which the kernel may lengthen a sleep. The default is 50,000
+// nanoseconds.
 constexpr uint64_t kSlackNanoseconds = 1;
 
 // Waits until some of the requests have ended. Returns their number and sets
@@ -143,7 +144,8 @@ void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
 }
 
 int MpiRanks::End(int code) {
-  // The other ranks may wait for messages that a failed rank does not send.
+  // With such a code, this rank has failed. The other ranks may wait for
+  // messages that it does not send.
   if (code != 0 && code <= 128) EndAll(code);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
