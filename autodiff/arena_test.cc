@@ -57,8 +57,8 @@ TEST(ArenaTest, MarksSayWhereMemoryLies) {
 
 TEST(ArenaTest, WhatIsDenseLiesBehindTheRest) {
   constexpr int64_t kMebi = int64_t{1} << 20;
-  // One array is smaller and one is larger than a huge page. One array does not
-  // fit in the rest of the block.
+  // One array is smaller than a huge page, and one is larger. One array does
+  // not fit in the remaining memory of the block.
   for (const size_t first_block : {size_t{256}, size_t{8} << 20}) {
     Arena arena(first_block);
     char* const first = arena.New<char>(100);

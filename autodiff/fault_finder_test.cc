@@ -55,7 +55,7 @@ TEST(FaultFinderTest, AcceptsWhatGivesAScoreOfMinusInfinity) {
   const Var<double> score = Made(tape, "Negate", -INFINITY);
   tape.EndScores(score);
   EXPECT_EQ(finder.fault(), "");
-  // Outside of a score, -inf must be a fault.
+  // Outside of scores, -inf must be a fault.
   Made(tape, "Log", -INFINITY);
   EXPECT_THAT(finder.fault(), HasSubstr("Inf in the value of Log"));
 }

@@ -85,7 +85,8 @@ TEST(PackedWeightsTest, APartHasARoundedCopyOfItselfAndOfItsTranspose) {
   EXPECT_TRUE(PairsMatch(turned));
   EXPECT_EQ(owner.Current(kColumns), panels);
   EXPECT_EQ(rounded->WithCurrent(transposed.Transposed()).pairs, whole.pairs);
-  // A change of the weight makes all copies invalid. Later copies reuse memory.
+  // A change of the weight must make all copies invalid. Later copies must
+  // reuse the memory.
   owner.Set(100);
   EXPECT_EQ(rounded->WithCurrent(transposed.Transposed()).pairs, nullptr);
   EXPECT_EQ(rounded_transpose->WithCurrent(transposed).pairs, nullptr);

@@ -53,8 +53,8 @@ TEST(InitializersTest, NormalHasItsStandardDeviation) {
   EXPECT_NEAR(std::sqrt(MeanSquare(Draw(Normal(0.01), 10000))), 0.01, 3e-4);
 }
 
-// A normal distribution truncated at two standard deviations has variance
-// .7737.
+// Truncation at two standard deviations multiplies the variance of a normal
+// distribution by 0.7737.
 TEST(InitializersTest, TruncatedNormalStaysWithinTwoDeviations) {
   const std::vector<double> values = Draw(TruncatedNormal(0.1), 10000);
   const auto [least, greatest] =

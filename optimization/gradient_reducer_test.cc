@@ -29,7 +29,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// A table with odd extents between two vectors. The store has several chunks.
+// A store of several chunks. It has a table with odd extents, vectors before
+// and after the table, and a vector that is not trained.
 class Store {
  public:
   static constexpr int kRows = 50;

@@ -25,8 +25,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::FieldsAre;
 
-// Maps 3 numbers to 5 in scope "layer[0]", and twice to 5 in scope
-// "layer[1]/full". Multiplies the result by itself outside of scopes.
+// Maps 3 numbers to 5 in scope "layer[0]". Then maps 5 numbers to 5 in scope
+// "layer[1]/full", twice. Multiplies the result by itself outside of scopes.
 class Layers : public Model<float> {
  public:
   explicit Layers(int64_t examples) : examples_(examples) {

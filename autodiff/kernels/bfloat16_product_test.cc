@@ -62,8 +62,10 @@ TEST(Bfloat16Test, RoundsByHand) {
   }
 }
 
-// Computes the dot product of a and b with one implementation. Multiplies
-// matrices with `extent` equal rows and columns, and expects equal elements.
+// Returns the dot product of a and b plus the addend, computed with one
+// implementation. Multiplies a matrix whose `extent` rows all equal a by a
+// matrix whose `extent` columns all equal b. All elements of the result must be
+// equal.
 float Dot(const Bfloat16Backend& backend, const std::vector<float>& a,
           const std::vector<float>& b, const float* addend, int64_t extent) {
   const auto depth = static_cast<int64_t>(a.size());
@@ -86,8 +88,9 @@ float Dot(const Bfloat16Backend& backend, const std::vector<float>& a,
   return c[0];
 }
 
-// Expects a dot product. With `whole`, also pads the operands with zeros to a
-// depth of 32, which tile instructions multiply.
+// Expects that all implementations compute `expected` for the dot product of a
+// and b plus the addend. If `whole` is true, also pads the operands with zeros
+// to a multiple of 32, because tile instructions multiply whole pieces.
 void ExpectDot(std::vector<float> a, std::vector<float> b, float expected,
                const float* addend = nullptr, bool whole = true) {
   for (int pass = 0; pass < (whole ? 2 : 1); ++pass) {
@@ -115,7 +118,8 @@ TEST(Bfloat16ProductTest, RoundsItsOperands) {
 }
 
 TEST(Bfloat16ProductTest, SumsEvenAndOddIndicesSeparately) {
-  // In float, 2^24 + 1 is 2^24. A single chain would therefore return 2^24.
+  // In float, 2^24 + 1 is rounded to 2^24. A single chain would therefore
+  // return 2^24.
   ExpectDot({0x1p24F, 1, 1, 1}, {1, 1, 1, 1}, 0x1p24F + 2);
 }
 
@@ -175,8 +179,8 @@ TEST(Bfloat16ProductTest, HasInfinitiesAndNan) {
   ExpectDot({kInfinity}, {1}, kNan, &addend);
 }
 
-// Compares all implementations. If there is only one, compares whole products
-// with products in several parts.
+// Expects that all implementations agree. If there is only one implementation,
+// compares whole products with products in several parts.
 void ExpectAgreement(uint64_t seed, int count, int64_t max_extent) {
   const std::vector<const Bfloat16Backend*> backends =
       ComparableBfloat16Backends();

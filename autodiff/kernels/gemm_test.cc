@@ -251,8 +251,8 @@ TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
   }
 }
 
-// The product must be large enough to be split among threads, or have an extent
-// of 0.
+// Expects bit-identical results for any number of threads. The product must be
+// large enough to be split among threads, or have an extent of 0.
 template <typename T>
 void ExpectThreadsGiveTheSameBits(int64_t m, int64_t k, int64_t n, bool tb) {
   const std::vector<T> a = Normal<T>(m * k, 13);

@@ -59,8 +59,9 @@ TEST(ReduceTest, TrailingZerosChangeNoBitOfASum) {
 }
 
 // Whether SumEach() accepts a function of type F. It must reject a function for
-// which GCC 12 would compute a wrong sum. The lambdas below spell out their
-// result types, so that the concept can detect the rejection.
+// which GCC 12 would compute a wrong sum. The lambdas below declare their
+// result types, so that the compiler does not compile their bodies to deduce a
+// type.
 template <typename F>
 concept CanBeSummed = requires(F f, const float* x) {
   SumEach<float>(1, f, x, x);

@@ -116,7 +116,7 @@ void ForFloats(Kernel<float> kernel, F f) {
   }
 }
 
-// Whether y satisfies the contract of Exp() for an exact result.
+// Whether y satisfies the contract of Exp() if `exact` is the exact result.
 template <typename T, typename Wide>
 bool IsExp(T y, Wide exact) {
   if (std::isnan(exact)) return std::isnan(y);

@@ -126,8 +126,9 @@ TEST_F(DropoutMaskTest, TheAxesBeforeTheLastTwoAreInTheKey) {
   }
 }
 
-// The shape is [batch, heads, queries, keys] of attention weights, with one
-// more axis.
+// Attention weights are [batch, heads, queries, keys]. The first shape has one
+// more axis. The elements of the smaller array must have the same mask in the
+// larger array.
 TEST_F(DropoutMaskTest, DoesNotDependOnPadding) {
   const Shape shape = {2, 2, 2, 3, 70};
   const std::vector<float> mask = Mask(shape);

@@ -113,7 +113,8 @@ TEST(OperandsDeathTest, OfAGradientAreOnItsTape) {
                "Backward\\(\\) of values on different tapes");
 }
 
-// An empty Var has the shape of a scalar, which some operations reject first.
+// An empty Var has the shape of a scalar. The test omits operations that reject
+// this shape before they check their operands.
 TEST(OperandsDeathTest, AreNotAbsent) {
   Tape<float> tape;
   const V x = tape.Full({}, 1);

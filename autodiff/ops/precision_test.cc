@@ -113,7 +113,8 @@ struct Nested {
 };
 
 // Returns the bits of the value and of the gradients of three blocks. The
-// second one runs in scope "full", and the third one in a FullPrecisionScope.
+// second block runs in scope "full", and the third block in a
+// FullPrecisionScope.
 template <typename Block>
 std::vector<std::vector<uint32_t>> BitsOfBlocks(bool recomputes) {
   RoundingTape tape;

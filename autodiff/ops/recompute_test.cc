@@ -68,8 +68,8 @@ struct Link {
   }
 };
 
-// Returns rows and state, concatenated. Returns only the rows if `parts` is 1,
-// and only the state if it is 2.
+// Returns the concatenation of rows and state. If `parts` is 1, returns only
+// the rows. If `parts` is 2, returns only the state.
 template <typename T>
 Var<T> PartsOf(const SequenceChunk<T>& link, int parts) {
   if (parts == 1) return link.rows;

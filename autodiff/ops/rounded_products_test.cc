@@ -67,8 +67,8 @@ struct OwnWeight {
   PackedWeights<float> packed;
 };
 
-// Compares Linear(), with columns of a weight [7, 50], with plain products. If
-// `packed`, the weight has packed copies.
+// Expects that Linear() on columns of a weight [7, 50] has the bits of plain
+// products. If `packed` is true, the weight has packed copies.
 void CheckLinear(int64_t rows, int64_t first, int64_t count, bool packed) {
   SCOPED_TRACE("rows " + std::to_string(rows) + ", columns " +
                std::to_string(count) + (packed ? ", packed" : ""));
@@ -154,7 +154,7 @@ TEST(RoundedLinearTest, BatchesHaveTheGradientOfOneProductOfAllRows) {
   }
 }
 
-// Rounding changes 1 + 2^-12 to 1. Full precision keeps it.
+// Rounding changes 1 + 2^-12 to 1. Full precision keeps 1 + 2^-12.
 TEST(RoundedLinearTest, TheGradientHasTheProductsOfBothPrecisions) {
   for (const bool packed : {false, true}) {
     for (const int64_t rows : {3, 300}) {
@@ -227,7 +227,8 @@ struct BatchedCase {
   bool broadcast;  // whether both products share one b
 };
 
-// Compares two products [5, 40] x [40, 6] with plain products.
+// Expects that MatMul() of two pairs of matrices, [5, 40] and [40, 6], has the
+// bits of plain products.
 void CheckMatMul(const BatchedCase& c) {
   const int64_t m = 5, k = 40, n = 6;
   const auto [a_turned, b_turned] = c.transposed;
@@ -274,7 +275,8 @@ TEST(RoundedMatMulTest, HasTheBitsOfPlainProducts) {
       CheckMatMul({{.a = a, .b = b}, false});
     }
   }
-  // If `a` is not transposed, all rows of `a` are one product instead.
+  // The next test covers a shared b with an `a` that is not transposed.
+  // MatMul() then computes all rows of `a` in one product.
   CheckMatMul({{.a = true, .b = false}, true});
 }
 
@@ -334,7 +336,8 @@ void CheckLoss(const std::vector<int32_t>& targets, bool packed) {
   if (count == rows) {
     EXPECT_EQ(loss.item(), expected.item());
   } else {
-    // The zero losses of ignored rows change the order of the sum.
+    // Ignored rows have a loss of 0. They change the order in which the losses
+    // are added.
     EXPECT_NEAR(loss.item(), expected.item(), 1e-5 * expected.item());
   }
   EXPECT_EQ(GradientBits(weight),

@@ -41,8 +41,8 @@ struct Result {
   std::vector<std::vector<double>> gradients;  // one array per input
 };
 
-// Returns the outputs of f, and the gradients of a random projection of
-// outputs. The projection includes the outputs whose entry in `used` is true.
+// Returns the outputs of f, and the gradients of a random linear function of
+// the outputs. This function reads only outputs whose entry in `used` is true.
 Result Evaluate(const Function& f, const std::vector<Shape>& shapes,
                 const std::vector<std::vector<double>>& values,
                 const std::vector<bool>& used) {

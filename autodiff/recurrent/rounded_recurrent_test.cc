@@ -99,7 +99,7 @@ ConstMatrix<float> WeightOf(const Cell& cell, int64_t first, int64_t rows) {
   return {cell.weight.data() + first * kWidth, rows, kWidth};
 }
 
-// Assigns a b to c, or adds it.
+// Assigns the product of a and b to c, or adds it to c.
 void Multiply(const ConstMatrix<float>& a, const ConstMatrix<float>& b,
               float* c, GemmMode mode = GemmMode::kAssign) {
   Gemm<float>(a, b, {c, a.rows, b.cols}, mode, 1, ProductPrecision::kBfloat16);

@@ -33,7 +33,7 @@ struct Place {
 
 // A FaultFinder that overwrites the first element of one array, a value or a
 // gradient, with `soil`. `target` is the index of this array in the order of
-// the search. Negative means that no array is changed.
+// the search. If `target` is negative, no array is changed.
 template <typename T>
 class SoilingFinder : public FaultFinder<T> {
  public:

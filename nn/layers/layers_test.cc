@@ -108,7 +108,7 @@ TEST(NormLayerTest, CountTheirParametersAndMarkThem) {
 class HeldScale : public Hook<double> {
  public:
   // Replaces the scale with `replacement`. If `replacement` is NaN, the hook
-  // only reads the scale and, if `gradient`, its gradient.
+  // only reads the scale, and also its gradient if `gradient` is true.
   explicit HeldScale(double replacement, bool gradient = false)
       : replacement_(replacement), gradient_(gradient) {}
 

@@ -273,8 +273,8 @@ TEST(OptimizerTest, BitsDoNotDependOnThreads) {
   }
 }
 
-// If several optimizers update the chunks, as on several ranks, the result must
-// have the same bits.
+// Several optimizers that update different chunks, as on several ranks, must
+// give the same bits as one optimizer.
 TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
   for (const char* config : {"adamw {}", "adam {}", "sgd { momentum: 0.9 }"}) {
     ManyNumbers all(config);
