@@ -65,9 +65,9 @@ GradientCase MakeCase(std::string operation, std::string label,
 // Checks for each case that
 // * derivatives along random directions agree with a four-point stencil to
 //   1e-7;
-// * the derivatives also agree if only a subset of the inputs needs a gradient,
-//   if one Var is passed as two inputs of equal shape, and if gradients are
-//   accumulated onto existing ones;
+// * the derivatives also agree if only a subset of the inputs needs a gradient;
+// * they also agree if one Var is passed as two inputs of equal shape;
+// * they also agree if gradients are accumulated onto existing gradients;
 // * two runs over memory with different garbage are bit-identical;
 // * float agrees with double.
 //

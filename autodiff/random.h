@@ -1,6 +1,6 @@
 // Counter-based random numbers. A number is a function of its key and its
-// counter, and does not depend on how many numbers were drawn before. It is
-// therefore the same after sharding, resuming and recomputation.
+// counter, and does not depend on how many numbers were drawn before. The
+// number is therefore the same after sharding, resuming and recomputation.
 //
 // The generator is Philox4x32-10: Salmon et al., "Parallel random numbers: as
 // easy as 1, 2, 3", SC 2011.

@@ -61,8 +61,8 @@ class Forward {
 
   // Runs the backward pass from each scalars[i] with the gradient seeds[i], and
   // fills the gradient slab. Parameters that the pass does not reach get
-  // gradients of zero. Scalars that need no gradient are ignored. Call it at
-  // most once in a step, and not within a scope of the tape.
+  // gradients of zero. Scalars that need no gradient are ignored. Call this
+  // function at most once in a step, and not within a scope of the tape.
   //
   // Values older than all scalars become invalid, because gradients reuse their
   // memory. The scalars keep their values.
@@ -79,10 +79,10 @@ class Forward {
   HookRequest Request(const char* name) const {
     return hook_ == nullptr ? HookRequest() : RequestFor(name);
   }
-  // Passes a value through the hook point `name`. Call it once in a pass for
-  // each hook point, before the value is used. Returns `value`, or the value
-  // with which the hook replaces it. `input` has the shape of `value`; see
-  // HookRequest.
+  // Passes a value through the hook point `name`. Call this function once in a
+  // pass for each hook point, before the value is used. Returns `value`, or the
+  // value with which the hook replaces it. `input` has the shape of `value`;
+  // see HookRequest.
   Var<T> Site(const char* name, Var<T> value, Var<T> input = {}) const {
     return hook_ == nullptr
                ? value

@@ -175,7 +175,7 @@ class ParameterStore {
   // has this name.
   std::optional<Parameter<T>> FindByName(absl::string_view name) const;
 
-  // The number of elements of all parameters. Tied parameters count once.
+  // The number of elements of all parameters. Tied parameters are counted once.
   int64_t num_elements() const;
   int64_t num_trainable_elements() const;
 

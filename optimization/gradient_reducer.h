@@ -14,10 +14,10 @@
 // The gradients of the shards are added in a balanced binary tree. The shape of
 // the tree depends only on the number of shards, so the result is bit-identical
 // for any number of threads. Workers claim shards in order. A worker that finds
-// no free slab adds two finished neighbours of the tree, or waits until one
-// finishes. With workers + ceil(log2(shards / workers)) slabs, this cannot
-// deadlock. The additions that remain when all shards are finished are computed
-// chunk by chunk on all threads.
+// no free slab adds two finished neighbours of the tree, or waits until another
+// worker finishes a node. With workers + ceil(log2(shards / workers)) slabs,
+// this cannot deadlock. The additions that remain when all shards are finished
+// are computed chunk by chunk on all threads.
 //
 // Each of several ranks computes the shards of one node of the tree, and
 // RankSum computes the sums of all higher nodes. The result is bit-identical to

@@ -13,7 +13,7 @@ namespace regard {
 // * Each element of a and b is rounded to bfloat16, to nearest even. A denormal
 //   number becomes zero with its sign, and NaN becomes 0x7FC0.
 // * The inner dimension is cut into pieces of 32, counted from its first index.
-//   If it is odd, a zero is appended to both operands.
+//   If its length is odd, a zero is appended to both operands.
 // * An element of c starts as the addend, or as +0 if there is no addend. For
 //   each piece,
 //

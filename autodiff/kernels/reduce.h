@@ -91,7 +91,7 @@ inline T MaxRow(const T* x, int64_t n) {
     return max;
   }
   // The order of the comparisons does not matter, so this function uses more
-  // lanes. They hide the latency of a comparison.
+  // lanes. More lanes hide the latency of a comparison.
   constexpr int64_t kWide = 4 * kLanes;
   T wide[kWide];
   std::fill_n(wide, kWide, -std::numeric_limits<T>::infinity());

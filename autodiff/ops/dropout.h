@@ -34,7 +34,7 @@ namespace regard {
 // Two calls in one NameScope must have different sites. Otherwise, the second
 // call fails a check if the random state and the first row and column are also
 // the same. There is no such check outside of scopes. If a scope is opened
-// again, its masks are the same as before. Steps and example numbers count
+// again, its masks are the same as before. Steps and example numbers are taken
 // modulo 2^32.
 template <typename T>
 Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,

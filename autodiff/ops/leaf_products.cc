@@ -41,8 +41,8 @@ constexpr int64_t kMaxRowsForCopy = 512;
 // changes in each step, so a copy pays off if the step uses the weight again.
 //
 // kOfInference: for any other weight, counted since the weights last changed. A
-// few products, such as those for the last batch of an evaluation, then make no
-// copy.
+// few products, such as the products for the last batch of an evaluation, then
+// make no copy.
 constexpr int64_t kSecond = 2;
 constexpr int64_t kOfInference = 8;
 

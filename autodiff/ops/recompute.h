@@ -112,14 +112,14 @@ void AllocateGradients(absl::Span<const Var<T>> inputs) {
 // Returns fn(inputs), where fn takes an absl::Span<const Var<T>> and returns a
 // Var<T>.
 //
-// fn runs twice and must compute the same values both times. It must be
-// trivially copyable. It must not read anything that changes between the runs,
+// fn runs twice and must compute the same values both times. fn must be
+// trivially copyable. fn must not read anything that changes between the runs,
 // except the tape: both runs see the mode, random state and precision of the
 // first run. In addition to `inputs`, fn may use leaves, such as parameters,
 // and values that need no gradient. fn must not use other values that need a
-// gradient. A check finds this unless such a value already has a gradient from
-// a later operation. Dropout in fn has the same mask in both runs. Values and
-// gradients are bit-identical to a direct call of fn.
+// gradient. A check finds such a use unless the value already has a gradient
+// from a later operation. Dropout in fn has the same mask in both runs. Values
+// and gradients are bit-identical to a direct call of fn.
 template <typename T, typename F>
 Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   const absl::Span<const Var<T>> kept = CopyInputs("Recompute", tape, inputs);

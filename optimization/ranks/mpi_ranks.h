@@ -39,7 +39,7 @@ class MpiRanks : public Ranks {
 
  private:
   // Sends signs of life to the previous rank, and listens to the next rank,
-  // until both have ended.
+  // until both ranks have ended.
   void ExchangeHeartbeats();
   // Sleeps for a moment. After End() has been called, sleeps for a shorter
   // time. Returns whether End() has been called.

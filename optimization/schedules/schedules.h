@@ -65,7 +65,8 @@ struct DecayOptions {
   double power = 1;     // only used by PolynomialSchedule
 };
 
-// A linear warm-up, followed by a decay to a floor. The rate is
+// A linear warm-up, followed by a decay to a floor. If `rate` is the learning
+// rate of the context, the learning rate of step `update` is
 //
 //   rate * update / warmup                                during the warm-up
 //   rate * (floor + (1 - floor) * Remaining(progress))    after the warm-up,
