@@ -41,8 +41,8 @@ class WeightSelection {
 
   // Adds the weights after an optimizer step to the moving average. The average
   // is the same as in torch.optim.swa_utils.AveragedModel with
-  // get_ema_multi_avg_fn. It starts as the weights after the first step. Each
-  // later step changes it to
+  // get_ema_multi_avg_fn. The average starts as the weights after the first
+  // step. Each later step changes it to
   //   average + (1 - decay) * (weights - average).
   // Allocates only at the first call. Bit-identical for any number of threads.
   void Update(absl::Span<const float> weights, WorkerPool& pool);

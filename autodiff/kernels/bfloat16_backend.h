@@ -28,7 +28,7 @@ struct Bfloat16Block {
   const uint32_t* b;  // the rows of a panel (bfloat16.h) for these indices
   int64_t cols;       // 1 .. kPairPanel
   int64_t depth;      // at least 1
-  // The result is c = addend + a b. Without an addend, `addend` is a row of
+  // The result is c = addend + a b. If nothing is added, `addend` is a row of
   // zeros with stride 0. The addend may be c itself.
   float* c;
   int64_t c_stride;

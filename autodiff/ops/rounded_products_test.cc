@@ -1,5 +1,5 @@
-// Compares operations on a tape that rounds the operands of products with calls
-// of Gemm() on plain arrays.
+// Compares operations on a tape with calls of Gemm() on plain arrays. The tape
+// rounds the operands of products.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

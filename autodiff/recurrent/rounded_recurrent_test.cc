@@ -1,5 +1,5 @@
-// Compares recurrent operations on a tape that rounds the operands of products
-// with plain loops and calls of Gemm(), bit for bit.
+// Compares recurrent operations with plain loops and calls of Gemm(), bit for
+// bit. The tape rounds the operands of products.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -30,8 +30,8 @@ std::vector<float> NormalFloats(int64_t n, uint64_t seed);
 // Returns a leaf of normal random numbers.
 Var<float> NormalLeaf(Tape<float>& tape, const Shape& shape, uint64_t seed);
 
-// Sets the gradient of `y`, an output, to normal random numbers and returns it.
-// Runs the backward pass of the whole tape.
+// Sets the gradient of `y`, an output, to normal random numbers, and returns
+// this gradient. Runs the backward pass of the whole tape.
 std::vector<float> BackwardFrom(Var<float> y, uint64_t seed);
 
 // Returns the bits of numbers. Comparing bits distinguishes 0 from -0.
