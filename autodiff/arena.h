@@ -3,8 +3,8 @@
 //
 // During the first steps, each new block is at least twice as large as the last
 // one. The next Reset() replaces all blocks with a single block. From then on,
-// a step of the same size makes no heap allocation. Large blocks request huge
-// pages. Not thread-safe: each tape owns its arenas.
+// a step of the same size makes no heap allocation. A large single block
+// requests huge pages. Not thread-safe: each tape owns its arenas.
 #ifndef AUTODIFF_ARENA_H_
 #define AUTODIFF_ARENA_H_
 

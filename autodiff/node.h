@@ -20,7 +20,7 @@ struct Node {
   bool needs_grad;  // whether a gradient is to be computed
   bool touched;     // whether a contribution has been written to `grad`
   bool is_leaf;     // whether this is a LeafNode
-  bool is_view;     // whether the caller owns `value`; false for leaves
+  bool is_view;     // whether Tape::View() made this node
 };
 
 template <typename T>

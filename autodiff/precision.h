@@ -1,8 +1,9 @@
 // The precision of matrix products on a tape.
 //
-// The tape's rule applies to products of linear layers and recurrent gates, of
-// queries and keys, and of attention weights and values. All other operations
-// compute in the precision of their numbers.
+// The tape's rule applies to Linear(), MatMul(), LinearCrossEntropy(), the
+// gates of GRU and LSTM, and the products of attention kernels. State mixers
+// suspend the rule. All other operations compute in the precision of their
+// numbers.
 #ifndef AUTODIFF_PRECISION_H_
 #define AUTODIFF_PRECISION_H_
 

@@ -23,10 +23,10 @@
 //     return y;
 //   }
 //
-// There is no global state: operations find the tape through their operands.
-// Only one thread at a time may use a tape. Different tapes are independent. A
-// Var is valid until the tape is reset, is rewound to a position before the
-// Var, or releases the Var in a backward pass. Debug builds check this.
+// Operations find the tape through their operands. Only one thread at a time
+// may use a tape. Different tapes are independent. A Var is valid until the
+// tape is reset, is rewound to a position before the Var, or releases it in a
+// backward pass. Debug builds check this.
 #ifndef AUTODIFF_TAPE_H_
 #define AUTODIFF_TAPE_H_
 
@@ -121,17 +121,18 @@ class Tape {
 
   // A value whose storage belongs to the caller, such as a parameter. `grad` is
   // null if the gradient is not needed. Create one leaf per parameter and step:
-  // two leaves whose gradients overlap fail a check, because the second leaf
-  // would overwrite the gradient of the first leaf. Rewind() keeps a leaf that
-  // is older than the mark, and the state that products store for this leaf.
+  // leaves whose gradients overlap fail a check. The first contribution of a
+  // backward pass overwrites `grad`. Without contributions, `grad` is not
+  // written. Rewind() keeps a leaf that is older than the mark, and the state
+  // that products store for this leaf.
   //
   // If `sparse`, few rows of the gradient [rows, cols] are written, as for an
   // embedding. `grad` must contain zeros. Rows that are not among
   // touched_rows() are neither read nor written.
   //
-  // `packed` must outlive the leaf. It makes many products of few rows faster:
-  // they read packed copies, which all tapes share. The owner must call
-  // PackedWeights::Invalidate() before the values change (packed_weights.h).
+  // `packed` must outlive the leaf. Rounded products and many products of few
+  // rows then read packed copies, which all tapes share. The owner must call
+  // PackedWeights::Invalidate() before the values change.
   Var<T> Leaf(T* value, T* grad, const Shape& shape, bool sparse = false,
               PackedWeight<T>* packed = nullptr);
 
@@ -178,10 +179,11 @@ class Tape {
   void BackwardTo(const Mark& mark);
 
   // Runs BackwardTo(mark), and releases everything that was created between
-  // `mark` and `output`, except leaves. Gradients reuse the memory of values
-  // that no record needs any more, unless an observer is set. The value of
-  // `output` remains valid, but not its shape, which may belong to an older
-  // value. No scope may be open, except in a nested pass.
+  // `mark` and `output`, except leaves. Gradients of this pass reuse the memory
+  // of values that no record needs any more, unless an observer is set. The
+  // arena is not rewound. The value of `output` remains valid, but not its
+  // shape, which may belong to an older value. No scope may be open, except in
+  // a nested pass.
   void BackwardAndRelease(const Mark& mark, Var<T> output);
 
   // Whether a backward pass is running. Operations that run during the pass are
@@ -294,8 +296,8 @@ class Tape {
   }
 
  private:
-  // A record, allocated next to its output. An entry and an output of 8 floats
-  // fill two cache lines.
+  // A record, allocated next to its output. With a closure of one Var, an entry
+  // and an output of 8 floats fill two cache lines.
   struct Entry {
     // Returns false if no output was touched. Null after the backward pass.
     bool (*run)(Entry* self);

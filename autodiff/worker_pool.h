@@ -60,8 +60,9 @@ class WorkerPool {
 // (kernels/gemm.h), attention is split by heads (attention/kernels), and the
 // work of a batch is split among threads (evaluation/batches.h). During this
 // time, the pool must do no other work: a matrix product inside of the pool's
-// Run() fails a check. Results are bit-identical. Training does not need this,
-// because each thread has its own shard. Scopes nest.
+// Run() fails a check. Results are bit-identical if the calling thread flushes
+// denormals (FlushDenormalsToZero()), as the threads of the pool do. Training
+// does not need this, because each thread has its own shard. Scopes nest.
 class InferenceThreads {
  public:
   explicit InferenceThreads(WorkerPool& pool) : InferenceThreads(&pool) {}

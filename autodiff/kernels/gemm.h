@@ -19,11 +19,12 @@ namespace regard {
 // The inner dimension of a product is cut into pieces of this length. The sum
 // over each piece is a chain of multiply-adds, which is then added to the
 // result. A product may therefore be replaced by several products, one for each
-// piece, that add to one result. The result is bit-identical.
+// piece, that add to one result. The result is bit-identical. Rounded products
+// have pieces of 32 (product_precision.h), so the same cuts are possible.
 inline constexpr int64_t kGemmDepth = 256;
 
-// A transposed right operand is read in place instead of packed if the left
-// operand has at most this many rows.
+// A transposed right operand without a packed copy is read in place, instead of
+// packed, if the left operand has at most this many rows and is not transposed.
 inline constexpr int64_t kGemmFewRows = 16;
 
 enum class GemmMode {

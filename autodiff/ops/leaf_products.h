@@ -9,18 +9,18 @@
 //   - Rounded products have copies of the part and of its transpose. The first
 //     product makes each copy.
 //   - Products in full precision have a copy of the transpose. If the leaf has
-//     a gradient, the second product of few rows makes it. Otherwise, one of
-//     the first products after a change of the weights makes it. A large part
-//     without gradient is first read in place by many products of up to
-//     kGemmFewRows rows.
-// * A queue of gradient products of few rows for each precision. Their rows are
-//   copied, and one product is computed for each kGemmDepth rows, because each
-//   small product would read and write the whole gradient. The remainder is
-//   added after all records of the backward pass have run. The result is
-//   bit-identical to one product of all rows, in the order in which the
-//   backward pass reached them.
+//     a gradient, the second product of up to 512 rows in a step makes it.
+//     Otherwise, one of the first products after a change of the weights makes
+//     it. A large part without gradient is first read in place by many products
+//     of up to kGemmFewRows rows.
+// * A queue of gradient products of fewer than kGemmDepth rows, for each
+//   precision. Their rows are copied, and one product is computed for each
+//   kGemmDepth rows, because each small product would read and write the whole
+//   gradient. The remainder is added after all records of the backward pass
+//   have run. The result is bit-identical to one product of all rows, in the
+//   order in which the backward pass reached them.
 //
-// A weight that is not a leaf has neither a copy nor a queue.
+// A weight that is not a leaf has neither a lasting copy nor a queue.
 #ifndef AUTODIFF_OPS_LEAF_PRODUCTS_H_
 #define AUTODIFF_OPS_LEAF_PRODUCTS_H_
 
