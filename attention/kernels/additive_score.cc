@@ -49,8 +49,8 @@ struct PartOfPacket {
 };
 
 // Computes the scores of kCount keys, starting with key `first`. Structs are
-// passed by value, because the compiler would reload the pointers of a
-// reference after each store.
+// passed by value, because the compiler would reload the pointers of a struct
+// passed by reference after each store.
 template <int kCount, typename T>
 void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
   constexpr int64_t kSize = kPacketSize<T>;

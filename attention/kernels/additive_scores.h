@@ -15,8 +15,8 @@
 namespace regard {
 
 // A term sum_n weight[h, j, n] features[b, h, q, k, n] to add within the tanh.
-// The kernel computes it for the keys of one query at a time, and never as an
-// array of all pairs.
+// The kernel computes the term for the keys of one query at a time, so that no
+// array of all pairs is needed.
 template <typename T>
 struct AdditivePairTerm {
   Var<T> features;  // [batch, heads, queries, keys, n], or reshaped

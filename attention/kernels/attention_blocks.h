@@ -30,8 +30,8 @@ namespace regard {
 inline constexpr int64_t kQueryBlock = 128;
 inline constexpr int64_t kKeyBlock = 256;
 // Number of keys in a piece. With a selection, a query reads whole pieces of a
-// block of keys. A piece is a multiple of the lanes of a sum, so skipped pieces
-// do not change any bit of a sum over keys.
+// block of keys. The number is a multiple of the number of lanes in a sum, so
+// skipped pieces do not change any bit of a sum over keys.
 inline constexpr int64_t kKeyPiece = 64;
 static_assert(kKeyBlock % kKeyPiece == 0 && kKeyPiece % kLanes == 0);
 
@@ -107,8 +107,8 @@ struct QueryBlock {
   int64_t begin = 0;  // first query
   int64_t count = 0;
   int64_t row = 0;  // index of the first query among the queries of all heads
-  // The indices of the `count` queries of a part of a block, relative to
-  // `begin`. Null if the part is the whole block.
+  // If this is a part of a block, the indices of its `count` queries, relative
+  // to `begin`. Null if this is a whole block.
   const int32_t* rows = nullptr;
   // The queries of the block only see keys in begin_key .. end_key - 1.
   int64_t begin_key = 0;
@@ -117,7 +117,7 @@ struct QueryBlock {
   bool hides = false;
 
   // The first key of the first key block. Key blocks begin at multiples of
-  // their size, so that the result for a query does not depend on the other
+  // their size. The result for a query therefore does not depend on the other
   // queries in its block.
   int64_t first_block() const { return begin_key / kKeyBlock * kKeyBlock; }
   int64_t query(int64_t i) const {
@@ -161,7 +161,8 @@ void ForEachQueryBlock(const AttentionProblem<T>& p, int64_t begin, int64_t end,
   for (int64_t source = begin; source < end; ++source) {
     const int64_t head = source % p.heads();
     for (int64_t q = 0; q < queries; q += kQueryBlock) {
-      // If all queries fit into one block, the block is the same in all heads.
+      // If all queries fit into one block, all heads of an example have the
+      // same block.
       if (source == begin || head == 0 || queries > kQueryBlock) {
         block = BlockAt(p, source / p.heads(), q);
       }
@@ -179,9 +180,9 @@ ConstMatrix<T> Queries(const AttentionProblem<T>& p, const QueryBlock& block) {
                          block.count);
 }
 
-// Returns the pieces of the key block at `first` that `ranges` overlap, encoded
-// as 1 + first piece * pieces per block + last piece. Returns 0 if there are
-// none.
+// Returns which pieces of the key block at `first` overlap `ranges`, encoded as
+// 1 + first piece * pieces per block + last piece. Returns 0 if no piece
+// overlaps them.
 inline uint8_t OverlappedPieces(absl::Span<const KeyRange> ranges,
                                 int64_t first) {
   constexpr int64_t kPieces = kKeyBlock / kKeyPiece;
@@ -202,8 +203,8 @@ inline uint8_t OverlappedPieces(absl::Span<const KeyRange> ranges,
 // Calls f(part, first key, number of keys) for the keys that the queries of a
 // block read, one key block at a time, in ascending order. With a selection,
 // each part contains the queries that read the same pieces of a key block.
-// Without a selection, the part is the whole block. `rows` is scratch for
-// kQueryBlock numbers.
+// Without a selection, the part is the whole block. `rows` is scratch memory
+// for kQueryBlock indices.
 template <typename T, typename F>
 void ForEachPart(const AttentionProblem<T>& p, const QueryBlock& block,
                  int32_t* rows, F f) {
@@ -266,14 +267,14 @@ auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
                          block.count);
 }
 
-// Rows of keys or values that a block of queries reads. FiniteRows() returns
-// rows with 0 in place of NaN and infinities if some rows are masked. If there
-// are fewer key heads or value heads than query heads, successive query heads
-// share a key head or a value head.
+// Rows of keys or values that a block of queries reads. If some rows are
+// masked, FiniteRows() returns rows with 0 in place of NaN and infinities.
+// There may be fewer key heads or value heads than query heads. Successive
+// query heads then share a key head or a value head.
 template <typename T>
 class KeyRows {
  public:
-  // The queries of `p` read the rows of `x`.
+  // `x` contains the keys or values of `p`, with the layout `rows`.
   KeyRows(const AttentionProblem<T>& p, Var<T> x, const RowLayout& rows,
           ScratchScope<T>& scratch)
       : x_(x),
@@ -321,8 +322,8 @@ class KeyRows {
   RowLayout rows_;
   int64_t group_;
   T* const copy_;  // [kKeyBlock, width]
-  // Whether there is one query, which only reads the rows that it has selected.
-  // Checking these rows is then faster than checking all of x.
+  // Whether there is only one query, and it reads only selected rows. Checking
+  // these rows for NaN and infinities is then faster than checking all of x.
   const bool reads_once_;
   std::optional<bool> finite_;  // whether all of x is finite
 };

@@ -1,7 +1,7 @@
 // Row statistics of softmax weights (nn/row_statistics.h), computed block by
 // block, with a running maximum and sum.
 //
-// With the running maximum m of a row, its sums so far are
+// With the running maximum m of a row, the sums over the keys so far are
 //
 //   S = sum_k exp(s_k - m)    and    U = sum_k exp(s_k - m) (s_k - m)
 //
@@ -46,23 +46,23 @@ class BlockStatistics {
 
   // Begins a block of queries that have not seen a key yet.
   void Begin(const QueryBlock& block);
-  // Reads the rows begin .. end - 1 of exponents and weights [queries, count],
-  // before Add() adds the `count` keys.
+  // Reads the rows begin .. end - 1 of exponents and weights [queries, count].
+  // Call it for the rows of a block before Add() adds the same `count` keys.
   void Measure(int64_t begin, int64_t end, bool sink, int64_t count,
                const T* exponents, const T* weights);
   // Adds the keys first_key .. first_key + count - 1, for the block or a part
   // of it.
   void Add(const AttentionProblem<T>& p, const QueryBlock& block,
            int64_t first_key, int64_t count, const BlockWeights<T>& of);
-  // Writes the statistics of the block. `sum` is the sum of the softmax, which
-  // is NaN if a score is NaN.
+  // Writes the statistics of the block. `sum` has the sum of each row's
+  // softmax, which is NaN if a score of the row is NaN.
   void End(const AttentionProblem<T>& p, const QueryBlock& block, const T* max,
            const T* sum);
 
  private:
   AttentionStatistics to_;
   // Arrays with one element per row that Measure() has read:
-  T* largest_;       // exponent
+  T* largest_;       // exponent of the largest score
   T* part_moments_;  // sums of weight * (exponent - largest)
   // Arrays with one element per row of the block, except `windows_`:
   double* sum_;     // S

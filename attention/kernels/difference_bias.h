@@ -1,6 +1,6 @@
 // A bias that is added to scores: a number for each query minus a number for
-// each key. The numbers may be large, such as sums over a sequence, so kernels
-// compute each difference before they add it to a score.
+// each key. The numbers may be large, such as sums over a sequence. Kernels
+// therefore compute each difference before they add it to a score.
 #ifndef ATTENTION_KERNELS_DIFFERENCE_BIAS_H_
 #define ATTENTION_KERNELS_DIFFERENCE_BIAS_H_
 

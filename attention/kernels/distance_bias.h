@@ -1,5 +1,5 @@
-// A bias of scores that only depends on the head and on the distance. Kernels
-// add it to the scores that they read. It is never expanded to [heads, queries,
+// A bias of scores that depends only on the head and on the distance. Kernels
+// add it to the scores that they read, without expanding it to [heads, queries,
 // keys].
 #ifndef ATTENTION_KERNELS_DISTANCE_BIAS_H_
 #define ATTENTION_KERNELS_DISTANCE_BIAS_H_
@@ -42,8 +42,8 @@ struct DistanceBias {
   }
 
   // CHECK-fails if the values are not on `tape`, or do not cover the distances
-  // of the scores. The scores may be a part of a longer call, for which the
-  // values were computed.
+  // of the scores. The values may cover further distances, if the scores are a
+  // part of a longer call.
   void CheckCovers(const Tape<T>& tape, const Positions& positions,
                    const Shape& scores) const {
     if (!has_value()) return;

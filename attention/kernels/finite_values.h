@@ -29,7 +29,7 @@ const T* FiniteValues(const T* x, int64_t n, T* copy) {
 }
 
 // Adds weights[k] * values[k] to a row of a context, but only for elements of
-// `values` [keys, width] that are not finite. Keys of weight 0 are left out.
+// `values` [keys, width] that are not finite. Keys of weight 0 are skipped.
 template <typename T>
 void AddNonFinite(const T* weights, const ConstMatrix<T>& values, T* context) {
   for (int64_t k = 0; k < values.rows; ++k) {
@@ -43,8 +43,8 @@ void AddNonFinite(const T* weights, const ConstMatrix<T>& values, T* context) {
 
 // Computes context [queries, width] = weights [queries, keys] * values [keys,
 // width], ignoring values of weight 0. The rows of weights and values are
-// contiguous. Usually, the only extra cost is one check of the context, because
-// any non-finite number in the values also makes the context non-finite.
+// contiguous. A non-finite value makes the context non-finite. If the context
+// is finite, checking it is therefore the only extra cost.
 template <typename T>
 void MultiplyValues(Tape<T>& tape, ConstMatrix<T> weights, const T* values,
                     int64_t width, T* context) {

@@ -3,14 +3,16 @@
 //
 //   score[b, h, q, k] = -|scale[h] (query[b, h, q] - key[b, h, k])|^2 / 2
 //
-// Scalars (width 1) are subtracted. Let x be a scaled query and y a scaled key.
-// For wider rows, a matrix product computes |x - y|^2 = |x|^2 + |y|^2 - 2 x.y
-// if that is accurate. With n = |x|^2 + |y|^2, its rounding error is at most
-// about (width + 2) eps n, however small the distance. The product is therefore
-// used for a pair only if |x - y|^2 >= n / 8. Its relative error is then at
-// most eight times the error of the direct sum. For other pairs, differences
-// are squared and summed. The choice only depends on the pair, so batch,
-// padding and other rows do not change any bit of a score.
+// Scalars (rows of width 1) are subtracted. For wider rows, let x be a scaled
+// query and y a scaled key. A matrix product computes
+//
+//   |x - y|^2 = n - 2 x.y   with   n = |x|^2 + |y|^2.
+//
+// Its rounding error is at most about (width + 2) eps n, however small the
+// distance is. The product is used only for pairs with |x - y|^2 >= n / 8. The
+// relative error is then at most eight times the error of a direct sum. For all
+// other pairs, the squared differences are summed. The choice depends only on
+// the pair, so batch, padding and other rows do not change any bit of a score.
 #ifndef ATTENTION_KERNELS_GAUSSIAN_SCORES_H_
 #define ATTENTION_KERNELS_GAUSSIAN_SCORES_H_
 

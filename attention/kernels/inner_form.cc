@@ -40,8 +40,8 @@ Var<T> DenseBias(const DistanceBias<T>& bias, const Positions& positions,
   return Stack<T>({rows, static_cast<size_t>(queries)}, /*axis=*/1);
 }
 
-// Returns the row biases of `form` as a DifferenceBias, plus
-// form.difference_bias.
+// Returns the sum of form.difference_bias and the biases of queries and of keys
+// in `form`, as one DifferenceBias.
 template <typename T>
 DifferenceBias<T> RowBiases(const InnerForm<T>& form) {
   const Shape& a = form.a.shape();
@@ -96,8 +96,8 @@ Var<T> AddDifferenceBias(Var<T> scores, const DifferenceBias<T>& bias) {
 template <typename T>
 Var<T> DenseScores(const InnerForm<T>& form, const Positions& positions) {
   const InnerForm<T> joined = FoldBiasesIntoOperands(form);
-  // Rounded products are scaled afterwards, so that the factor does not change
-  // how queries are rounded.
+  // Products that round their operands are scaled afterwards, so that the
+  // factor does not change how queries are rounded.
   const bool rounds = Rounds<T>(form.a.tape().precision());
   const Var<T> products =
       rounds ? Scaled(InnerProducts(joined.a, joined.b), joined.factor)

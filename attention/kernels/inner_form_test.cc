@@ -97,7 +97,8 @@ InnerForm<T> ComparableForm(absl::Span<const Var<T>> in, int biases) {
   return form;
 }
 
-// Also tests different numbers of key heads and value heads.
+// The blocked kernel must agree with the dense scores, also if the numbers of
+// query heads, key heads and value heads differ.
 TEST(InnerFormTest, BlocksAgreeWithDenseScores) {
   const std::pair<int64_t, int64_t> sizes[] = {{0, 3}, {1, 1}, {3, 0},
                                                {1, 5}, {7, 3}, {130, 259}};

@@ -115,7 +115,8 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                            tape->scratch().template New<int32_t>(keys)};
     T* const row_weights = scratch.New(keys + 1);
     T* const gradients = scratch.New(keys + 1);
-    // Receives the gradients of parameters that do not need gradients.
+    // Receives the gradients of a normalizer's parameters if the parameters do
+    // not need gradients.
     T* const unused = scratch.New(count);
     std::fill_n(unused, count, T(0));
     for_each_row([&](int64_t row, int64_t head, const VisibleKeys& visible,

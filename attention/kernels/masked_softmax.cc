@@ -24,8 +24,8 @@ struct ScoreRow {
 };
 
 // Calls f(ScoreRow) for the rows begin .. end - 1 of [batch, heads, queries].
-// Increments the indices, because a division takes as long as processing a
-// short row.
+// Increments the indices of a row instead of dividing, because a division takes
+// as long as processing a short row.
 template <typename F>
 void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
                 int64_t end, F f) {
@@ -49,7 +49,7 @@ void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
 
 // Turns scores into weights. Computes the exponentials of as many rows at a
 // time as fit into a core's own cache. Then calls normalize(ScoreRow, weights),
-// which must divide by the sum.
+// which must divide the exponentials of a row by their sum.
 //
 // biased(ScoreRow, scores, weights) returns the scores to use. It may return
 // `scores`. It may also write visible scores plus a bias to `weights` and
@@ -121,7 +121,7 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights,
 
 // The maximum width of values for which MakesProducts() chooses matrix
 // products. For narrow values, matrix products are up to four times as fast as
-// a pass over the values for each row. For wide values, and for a single query,
+// a pass over the values for each row. For wide values, or with a single query,
 // the pass is at least as fast.
 //
 // The two methods round differently, so the choice must not depend on padding.
@@ -288,7 +288,7 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
     T* const d_bias = PartialGrad(bias.values);
     // The gradients of each row are computed once, for the scores and for the
     // bias. They go to scratch memory if the scores need no gradients or
-    // already have some.
+    // already have gradients.
     const bool apart = d_bias != nullptr && (!d || accumulate);
     ScratchScope<T> scratch(*tape);
     T* const d_apart = scratch.New(apart ? keys : 0);
@@ -326,8 +326,8 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   const int64_t queries = shape[2];
   const int64_t keys = shape[3];
   const int64_t width = values.dim(3);
-  // Successive heads share values. `grouped` avoids a division per row if no
-  // heads share values.
+  // Number of successive heads that share values. If it is 1, `grouped` is
+  // false, which avoids a division per row.
   const int64_t group = shape[1] / values.dim(1);
   const bool grouped = group > 1;
   const bool needs_grad = scores.needs_grad() || values.needs_grad();

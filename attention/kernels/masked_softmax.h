@@ -32,8 +32,8 @@ struct WeightsAndContext {
 };
 
 // Returns the results of MaskedSoftmax() and WeightedValues(), but reads the
-// scores only once if that is faster. The gradient of the weights may lack the
-// part that flows through the context.
+// scores only once if that is faster. The gradient array of the weights may
+// lack the part that flows through the context.
 template <typename T>
 WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
                                           Var<T> values,

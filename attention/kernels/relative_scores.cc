@@ -13,8 +13,8 @@ namespace {
 // the table that at least one of these rows needs.
 constexpr int64_t kBlock = 64;
 
-// Returns the first cut after `distance`. Cuts are at kGemmDepth / 2 plus the
-// multiples of kGemmDepth.
+// Returns the first split point after `distance`. Split points are at
+// kGemmDepth / 2 plus the multiples of kGemmDepth.
 int64_t NextCut(int64_t distance) {
   const int64_t into = (distance - kGemmDepth / 2) % kGemmDepth;
   return distance - into + (into < 0 ? 0 : kGemmDepth);
@@ -27,9 +27,9 @@ struct Block {
   int64_t distances;  // number of successive distances
 };
 
-// Divides the rows of x, which are queries or keys, into blocks. A block has at
-// most as many rows as one of its rows has distances, so at most half of the
-// inner products are unused.
+// Divides the rows of x, which are queries or keys, into blocks. Unless all
+// rows have the same distances, a block has at most as many rows as a row has
+// distances. At most half of the inner products are therefore unused.
 class Blocks {
  public:
   // Pairs at a distance of `max_position` or more are in no block.
@@ -46,7 +46,7 @@ class Blocks {
   }
 
   int64_t rows() const { return rows_; }
-  // An upper bound of rows * distances of a block.
+  // An upper bound on rows * distances of a block.
   int64_t max_products() const {
     const int64_t rows = std::min(size_, rows_);
     return rows * std::min(Unlimited(0, rows).distances, 2 * max_position_ - 1);
@@ -170,9 +170,9 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
         });
         const ConstMatrix<T> d(d_products, block.rows, block.distances);
         if (d_x != nullptr) {
-          // The matrix product is cut into pieces at fixed distances, so that
-          // the gradient of a row is bit-identical wherever its block begins. A
-          // short sequence has one piece.
+          // The matrix product is split at fixed distances, so that the
+          // gradient of a row is bit-identical wherever its block begins. A
+          // short sequence needs only one product.
           int64_t begin = 0;
           while (begin < block.distances) {
             const int64_t next = NextCut(block.distance + begin);

@@ -34,8 +34,7 @@ Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
                            const RelativePositions& positions);
 
 // The terms of keys [batch, heads, keys, width] -> [batch, heads, queries,
-// keys]. The table, the errors and the time are the same as for
-// RelativeQueryScores().
+// keys]. The table, the checks and the time are as for RelativeQueryScores().
 template <typename T>
 Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
                          const RelativePositions& positions);

@@ -109,7 +109,7 @@ TEST(RoundedScoresTest, RowBiasesAreNotRounded) {
   }
 }
 
-// Rounding to bfloat16 would make both biases 300.
+// Rounding to bfloat16 would make both biases of keys 300.
 TEST(RoundedScoresTest, BlocksDoNotRoundRowBiases) {
   RoundingTape tape;
   InnerForm<float> form = {tape.Full({1, 2, 1, 1}, 0),
@@ -119,7 +119,8 @@ TEST(RoundedScoresTest, BlocksDoNotRoundRowBiases) {
   const Var<float> context =
       ScaledDotAttention(form, tape.Input({1, 1, 2, 1}, {1, 0}), {});
   for (const float value : context.span()) {
-    // Near 1e6, floats are 1/16 apart.
+    // Floats near 1e6 are 1/16 apart, so a bias of the query plus a bias of a
+    // key is exact.
     EXPECT_NEAR(value, 1 / (1 + std::exp(-0.25)), 0.003);
   }
 }
@@ -244,7 +245,8 @@ TEST(RoundedAttentionTest, ThreadsGiveTheSameBits) {
   for (const auto& numbers : found) EXPECT_EQ(numbers, expected);
 }
 
-// A decoder computes one query at a time.
+// A query must have the same bits alone as among other queries, because a
+// decoder computes one query at a time.
 TEST(RoundedAttentionTest, AQueryHasTheSameBitsAlone) {
   const int64_t queries = 40;
   const int64_t keys = 300;
@@ -275,7 +277,7 @@ TEST(RoundedContextTest, HasTheBitsOfPlainProducts) {
   EXPECT_EQ(GradientBits(values), Bits(Product(w.Transposed(), of_g)));
 }
 
-// Values of weight 0 may be NaN.
+// A value of weight 0 must have no effect, even if it is NaN.
 TEST(RoundedContextTest, AWeightOfZeroHidesItsValue) {
   RoundingTape tape;
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -284,7 +286,8 @@ TEST(RoundedContextTest, AWeightOfZeroHidesItsValue) {
   EXPECT_THAT(WeightedValues(weights, {}, values).span(), ElementsAre(1, 0.5));
 }
 
-// The backward pass runs outside of the scope, but must have its precision.
+// The backward pass runs outside of FullPrecisionScope, but must have the
+// precision of the forward pass.
 TEST(RoundedAttentionTest, TheBackwardPassHasThePrecisionOfItsForwardPass) {
   for (const bool blocked : {false, true}) {
     std::vector<Numbers> found[2];

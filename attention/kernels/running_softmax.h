@@ -33,8 +33,7 @@ void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
 // Adds a block of scores to the running softmax. Subtracts the new maximum from
 // the scores and writes their exponentials to `weights`. Unless this block is
 // the `first`, rescales the sums and the context of earlier blocks. A row with
-// a sink must start with the sink's logit as maximum, and so has an initial sum
-// of 1.
+// a sink must start with the sink's logit as the maximum and with a sum of 1.
 //
 // `weights` may be `scores`. `decay` is scratch memory, one number per row.
 // `sums` receives the sum of each row of `weights`. If `statistics` is not

@@ -1,5 +1,5 @@
-// The blocked kernel: attention with any score of inner form, without a matrix
-// of queries by keys in memory.
+// The blocked kernel: attention with any score that is an InnerForm, without a
+// matrix of queries by keys in memory.
 //
 //   context[q] = sum over visible k of
 //                dropout(softmax_k(factor a[q] . b[k] + biases)) value[k]
@@ -31,15 +31,19 @@ namespace regard {
 // "weights").
 //
 // heads_side_by_side is 0 or the number of query heads. If it is not 0, all
-// arrays have their heads side by side, as projections write them: `a` [batch,
-// queries, heads * width], `b` [batch, keys, key heads * width], and values and
-// context likewise. Both layouts give bit-identical results.
+// arrays have their heads side by side, as projections write them:
+// * `a` [batch, queries, heads * width];
+// * `b` [batch, keys, key heads * width];
+// * values [batch, keys, value heads * value width];
+// * context [batch, queries, heads * value width].
+// Both layouts give bit-identical results.
 //
 // `sink` [heads] is the logit of each head's sink (attention/sink.h): exp(sink)
 // is added to the sum of the softmax. May be empty.
 //
-// `statistics` is filled in. It must have one row for each row of the context,
-// and does not change any bit of the context.
+// Writes row statistics to the arrays of `statistics`, which must have one row
+// for each row of the context. The statistics do not change any bit of the
+// context.
 template <typename T>
 Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                           Var<T> values, const Mask& mask,

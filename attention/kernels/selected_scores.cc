@@ -87,7 +87,8 @@ KeyRuns FindKeyRuns(Arena& arena, const Mask& mask, const Positions& positions,
   const MaskReader reader(mask, positions, 1, queries, keys);
   auto* const is_read = arena.New<uint8_t>(pieces);
   std::fill_n(is_read, pieces, uint8_t{0});
-  // The first piece of kGemmDepth keys that each query reads, in any head.
+  // For each query, the first piece of kGemmDepth keys that at least one of its
+  // heads reads.
   auto* const first_piece = arena.New<int64_t>(queries);
   std::fill_n(first_piece, queries, pieces);
   for (int64_t query = 0; query < queries; ++query) {
@@ -119,8 +120,9 @@ KeyRuns FindKeyRuns(Arena& arena, const Mask& mask, const Positions& positions,
       runs[count++] = {begin, end};
     }
   }
-  // A query's columns begin at its first visible key or at the first piece that
-  // it reads, whichever is later. This key does not depend on other queries.
+  // The columns of a query begin at its first visible key, or at the first
+  // piece that it reads if this piece begins later. The key at which they begin
+  // does not depend on other queries.
   auto* const columns = arena.New<KeyRange>(queries);
   for (int64_t query = 0; query < queries; ++query) {
     const VisibleKeys visible = reader(0, query);

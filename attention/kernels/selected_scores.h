@@ -21,19 +21,20 @@ Var<T> SelectedScores(Var<T> scores, const Mask& mask,
                       const Positions& positions,
                       const DistanceBias<T>& bias = {});
 
-// The keys that the queries of a part read. A part belongs to one example.
+// The keys that a set of queries of one example reads.
 struct KeyRuns {
-  // Runs of key rows. Each run begins at a multiple of kGemmDepth. It ends at
+  // Runs of key rows. Each run begins at a multiple of kGemmDepth, and ends at
   // such a multiple or at the last key. The keys between runs have weight 0 for
-  // every query. Joining the columns of runs therefore does not change any bit
-  // of a sum over keys.
+  // every query. The columns of all runs can therefore be joined without
+  // changing any bit of a sum over keys.
   absl::Span<const KeyRange> keys;
   // The columns of the joined runs that each query sees.
   absl::Span<const KeyRange> columns;
 };
 
-// Returns the runs of keys that some head of the `queries` queries sees and
-// that mask.selected contains. The mask must begin at key 0.
+// Returns the runs that contain each key that at least one of the `queries`
+// queries reads in some head. A query reads the keys that the mask leaves
+// visible and mask.selected contains. The mask must begin at key 0.
 KeyRuns FindKeyRuns(Arena& arena, const Mask& mask, const Positions& positions,
                     int64_t queries);
 
