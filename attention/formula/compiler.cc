@@ -268,8 +268,8 @@ class Lowering {
   }
 
   // Turns a sum or difference of query and key into a node `op` with the
-  // operands query, key and `third`. Negates the second operand of the sum or
-  // difference if its operator is `negated`.
+  // operands query, key and `third`. Negates the second operand of `difference`
+  // if the operator of `difference` is `negated`.
   int Compare(FormulaOp op, int difference, FormulaOp negated, int third) {
     int a = at(difference).operands[0];
     int b = at(difference).operands[1];

@@ -194,8 +194,8 @@ class FormulaScorer<T>::Values {
       case kProduct:
         return Project(x(1), x(0));
       case kDot:
-        // The inner products of a constant vector with vectors of queries or
-        // keys are a matrix product.
+        // Inner products of a constant vector with the vectors of queries or
+        // keys are computed by a matrix product.
         if (nodes_[node.operands[0]].level == FormulaLevel::kConstant &&
             node.level != FormulaLevel::kConstant) {
           const Var<T> a = x(0);

@@ -123,8 +123,8 @@ struct TableRange {
   int64_t count() const { return highest - lowest + 1; }
 };
 
-// A parameter of a formula. In a declaration, 0 and nullopt mean that the size
-// is inferred.
+// A parameter of a formula. In a declaration, `rows` or `columns` of 0 are
+// inferred, and an absent `initial` is the default.
 struct FormulaVariable {
   std::string name;
   int64_t rows = 0;     // rows of a matrix, width of a vector, or 0
@@ -155,7 +155,7 @@ struct FormulaGraph {
 
   // Whether the formula contains i or j.
   bool UsesPositions() const;
-  // Returns the text that a node was parsed from, cut to 40 characters.
+  // Returns the text that a node was parsed from, truncated to 40 characters.
   std::string SourceText(const FormulaNode& node) const;
   // Returns the computation of a node as text, such as "(W q) . k * 0.5".
   std::string Text(int node) const;

@@ -412,7 +412,8 @@ class Inference {
     };
     for (size_t p = 0; p < parameters_.size(); ++p) {
       FormulaVariable& parameter = parameters_[p];
-      // A vector is a term if no operation below uses it in another way.
+      // Marks each vector as a term. The loop below removes the mark if an
+      // operation other than + and - uses the vector.
       parameter.is_term = rows_[p] >= 0 && columns_[p] < 0;
       parameter.rows = width_of(rows_[p]);
       parameter.columns = width_of(columns_[p]);

@@ -1,10 +1,14 @@
 // Infers which parts of a formula are scalars or vectors, and its parameters.
 //
-// A name that is not predefined is a parameter. It is a matrix on the left of a
-// product, and a table before an index. It is a vector if `.`, sum, norm, the
-// right side of a product, or `+` and `-` with a vector require one. All other
-// parameters are scalars. An axis has the free width if neither a use nor a
-// declaration determines its size.
+// A name that is not predefined is a parameter. Its use determines its kind:
+// * matrix: on the left of a product;
+// * table: before an index;
+// * vector: if `.`, sum, norm or the right side of a product requires a
+//   vector, or if `+` or `-` joins it with a vector;
+// * scalar: in all other cases.
+//
+// An axis has the free width if neither a use nor a declaration determines its
+// size.
 #ifndef ATTENTION_FORMULA_TYPES_H_
 #define ATTENTION_FORMULA_TYPES_H_
 

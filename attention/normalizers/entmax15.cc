@@ -19,8 +19,8 @@ class Entmax15 : public Normalizer<T> {
   Entmax15(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
   // Algorithm 2 of the paper: for each size of the support, tau solves a
-  // quadratic equation. tau is at least max_i s_i / 2 - 1, so scores with a
-  // smaller s_i / 2 get weight 0 and are not sorted.
+  // quadratic equation. tau is at least max_i s_i / 2 - 1. If s_i / 2 is below
+  // this bound, score i gets weight 0 and is not sorted.
   void Normalize(int64_t n, const T* /*parameters*/, T* scores,
                  T* scratch) const override {
     const T max = MaxRow(scores, n);

@@ -16,7 +16,7 @@ namespace regard {
 
 // The additive score. Its parameters are w_q [heads, width, query width], w_k
 // [heads, width, key width], w_v [heads, width] and optionally bias [heads,
-// width]. It is the base class of scores that add a term inside the tanh.
+// width]. Scores that add a term inside the tanh derive from this class.
 template <typename T>
 class Additive : public ScoringFunction<T> {
  public:

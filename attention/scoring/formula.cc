@@ -112,8 +112,7 @@ template <typename T>
 class Formula : public FormulaScorer<T> {
  public:
   using Options = FormulaScore;
-  // Prepare() may return terms of the keys, whose width differs from the width
-  // of the keys.
+  // Prepare() may return terms whose width differs from the width of the keys.
   static constexpr bool kPreparesOtherWidths = true;
 
   Formula(const Options& options, ParameterScope<T> scope,

@@ -1,5 +1,5 @@
-// The additive score with a term for a, the weights that the previous query
-// gave to the keys: w_v . tanh(W_q q + W_k k + W_f (F * a) + b). F is a set of
+// The additive score with a term for the weights a that the previous query gave
+// to the keys: w_v . tanh(W_q q + W_k k + W_f (F * a) + b). F is a set of
 // convolution filters. Chorowski et al., "Attention-based models for speech
 // recognition", 2015.
 #include "attention/scoring/additive.h"
