@@ -15,9 +15,9 @@ class Expectations {
  public:
   void True(bool holds, const std::string& what);
 
-  // Each element may differ by `tolerance` times the largest finite expected
-  // magnitude, or by `tolerance` if that magnitude is below 1. A tolerance of 0
-  // requires equal elements.
+  // Expects that elements agree within `tolerance` times the largest finite
+  // magnitude in `expected`, or within `tolerance` if that magnitude is below
+  // 1. A tolerance of 0 requires equal elements.
   void Near(const TestArray& got, const TestArray& expected, double tolerance,
             const std::string& what);
 

@@ -113,7 +113,8 @@ void ComputesEachQueryByItself(const HeadOutputToCheck& checked,
   HeadOutputUnderTest<double> tested(checked);
   const Problem all = RandomProblem(checked.widths, 3, 5);
   const TestArray expected = tested.Compute(all.context, all.x);
-  // All queries are NaN, except one query of one example.
+  // Sets all queries to NaN, except one query of one example. The output for
+  // this query must be bit-identical.
   for (const int64_t example : {0, 2}) {
     for (const int64_t query : {0, 3}) {
       Problem alone = all;

@@ -120,7 +120,7 @@ std::vector<std::pair<std::string, ScoringProblem>> Problems() {
   return problems;
 }
 
-// Returns the result for the first `queries` queries of one example.
+// Returns the part of a result for the first `queries` queries of one example.
 ScoringResult PartOf(const ScoringResult& result, int64_t example,
                      int64_t queries) {
   const int64_t one[] = {example};

@@ -192,7 +192,8 @@ void ReadsAndWritesOnlyItsRow(const NormalizerToCheck& checked,
   }
 }
 
-// Uses a layer with a score that is computed row by row.
+// Single steps must be bit-identical to a call with all queries. The layer has
+// a score that is computed row by row.
 void StepByStepHasTheBitsOfAllAtOnce(const NormalizerToCheck& checked,
                                      Expectations& expect) {
   AttentionRegistry scorers;

@@ -125,8 +125,8 @@ void BlocksOfAnySizeComputeTheSame(const ScoreToCheck& score,
   }
 }
 
-// Covers key ranges that do not begin at the first key. Also covers sums over
-// more keys than one piece of a matrix product.
+// The long sequences have key ranges that do not begin at the first key. They
+// also have sums over more keys than one piece of a matrix product.
 void BlocksOfLongSequencesComputeTheSame(const ScoreToCheck& score,
                                          Expectations& expect) {
   for (const char* config : {"", "dropout: 0.3", "normalizer { sigmoid {} }",

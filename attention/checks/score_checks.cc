@@ -135,8 +135,8 @@ void GradientsAgreeWithDifferences(const ScoreToCheck& score,
       score.previous_weights = in[2];
       score.cumulative_weights = in[3];
     }
-    // Replaces scores of -inf, which have no finite differences, by 0. Their
-    // gradient is 0.
+    // Scores of -inf have no finite differences, so they are replaced by 0.
+    // Their gradient is then 0.
     const Var<T> raw = tested->scorer().Score(forward, score);
     const Var<T> finite = tape.Constant(raw.shape());
     for (int64_t i = 0; i < raw.size(); ++i) {
@@ -308,8 +308,8 @@ void OrderOfPairsMattersOnlyIfPositionAware(const ScoreToCheck& score,
                        "the order of keys changes the context, but "
                        "kPositionAware is false");
   }
-  // A score may depend on the position of the query, but not on the order of
-  // the keys.
+  // A position-aware score may depend on the position of the query without
+  // depending on the order of the keys.
   problem.positions.first_query = 2;
   const TestArray moved = scorer.Compute(problem).context;
   expect.True(LargestDifference(got, expected) > 1e-6 ||
@@ -353,8 +353,8 @@ void OtherQueriesChangeNothing(const ScoreToCheck& score,
   }
 }
 
-// Regard rejects greater distances before training, so the score must accept
-// MaxDistance().
+// The score must accept distances of up to MaxDistance(). Regard rejects
+// configs with larger distances before training.
 void AcceptsItsLongestDistance(const ScoreToCheck& score,
                                Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);

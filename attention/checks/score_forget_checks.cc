@@ -1,5 +1,5 @@
-// Checks of a score with a forget gate: weights, gradients, steps, blocks
-// and fused kernels.
+// Checks of a score with a forget gate: weights, gradients, steps, blocks and
+// fused kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -27,8 +27,7 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 
-// The forget gate with and without other parts that change scores or
-// weights.
+// The forget gate with and without other parts that change scores or weights.
 constexpr const char* kConfigs[] = {
     "forget {}",
     "forget { bias: 2 } window: 3",

@@ -117,7 +117,7 @@ class ScorerUnderTest {
   const AttentionLayer<T>& attender() const { return *attention_; }
   void set_training(bool training) { tape_.set_training(training); }
 
-  // The result with gradients through both weights and context.
+  // The result with gradients that come from both the weights and the context.
   ScoringResult Compute(const ScoringProblem& problem) {
     return Compute(problem, {.want_weights = true, .project_weights = true});
   }

@@ -43,9 +43,8 @@ struct AttentionMap {
   // of the queries' own sequence.
   bool over_memory = false;
   // The shape [rows, heads, positions, keys], or [sources, heads, queries,
-  // keys] if `over_memory`. In the second case, a source has one row with
-  // several positions, or several rows at a single position. These are its
-  // queries.
+  // keys] if `over_memory`. The queries of a source are the positions of its
+  // only row, or its rows at a single position.
   Shape shape;
   std::vector<T> weights;
   std::vector<T> gradients;  // empty if none were read

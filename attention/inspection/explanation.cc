@@ -230,7 +230,7 @@ std::vector<double> Plus(std::vector<double> a, const std::vector<double>& b) {
   return a;
 }
 
-// A vector of Reading, split into contributions of the sources.
+// A vector of Reading as a sum of contributions of the sources.
 struct Contributions {
   std::vector<std::vector<double>> of_sources = {};
   // The vector minus its value without sources and minus all contributions. It

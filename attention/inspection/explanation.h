@@ -23,8 +23,9 @@
 namespace regard {
 
 struct ExplainOptions {
-  // Pattern that matches one attention layer, by its scope, or by its hook
-  // point `weights` or `scores`: "decoder/layers[1]/self/attention/weights".
+  // Pattern that matches one attention layer. It matches the scope of the
+  // layer, or its hook point `weights` or `scores`, such as
+  // "decoder/layers[1]/self/attention/weights".
   std::string site = {};
   // Indices, counted from 0. -1 selects the only head, the last query, or the
   // key with the largest weight.
@@ -34,9 +35,8 @@ struct ExplainOptions {
 };
 
 struct ScoreSource {
-  // Absent for the last source. This source contains rounding errors and
-  // everything that does not depend on the input, such as biases of
-  // projections.
+  // Absent for the last source, which contains rounding errors and everything
+  // that does not depend on the input, such as biases of projections.
   std::optional<ResidualSource> source = {};
   // `as_query` is the sum of the terms in which the query reads this source.
   // `as_key` is the sum of the terms in which the key reads this source.
@@ -58,8 +58,8 @@ struct ScoreExplanation {
   // Input of the normalizer: the score plus the biases that the layer adds.
   double score = 0;
   // Biases that the layer adds to the score: `distance_bias` from ALiBi or
-  // relative buckets, and `forgetting` from the forget gate. 0 if the layer
-  // has none.
+  // relative buckets, and `forgetting` from the forget gate. A bias is 0 if the
+  // layer does not have it.
   double distance_bias = 0;
   double forgetting = 0;
   // Sources that reach the query or the key, in the order of the pass. The

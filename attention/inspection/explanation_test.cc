@@ -36,7 +36,7 @@ std::vector<std::string> Names(const ScoreExplanation& explanation) {
   return names;
 }
 
-// Variants of the toy pass. The tests compute its terms by hand.
+// A variant of the toy pass. The tests compute its terms by hand.
 struct Toy {
   std::vector<double> context = {1, 1, 2, 0};
   bool joins_heads = false;  // whether the output is not a sum over heads

@@ -70,8 +70,9 @@ struct Inspection {
   // Returns the value of the chosen output.
   double ChosenOutputValue() const;
   // AlignmentMap() returns the map that aligns outputs with inputs, or null if
-  // there is none. Alignment() returns its weights [queries, keys], of one head
-  // or averaged over heads, or an empty vector.
+  // there is none. Alignment() returns the weights of this map [queries, keys],
+  // of one head or averaged over heads. It returns an empty vector if there is
+  // no map.
   const AttentionMap<T>* AlignmentMap() const;
   std::vector<double> Alignment() const;
 };

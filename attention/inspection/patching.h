@@ -31,14 +31,14 @@ struct PatchedOutput {
   std::vector<PatchedSite> sites = {};
 };
 
-// Patches each hook point that matches `pattern` in the pass of `traced` with
-// its values in the pass of `other`. The positions are on the second-to-last
-// axis. If the hook point belongs to a step, the positions are the steps. Runs
-// a pass for each position of each hook point.
+// For each position of each hook point that matches `pattern`, runs a pass of
+// `traced` in which this position has its value from the pass of `other`.
+// Positions are on the second-to-last axis. If the hook point belongs to a
+// step, the positions are the steps.
 //
 // Returns InvalidArgument if there is no output or no matching hook point. Also
-// returns InvalidArgument if the other pass lacks a hook point of equal name
-// and shape.
+// returns InvalidArgument if the pass of `other` has no hook point of equal
+// name and shape.
 template <typename T>
 absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
                                     const Traced<T>& traced,

@@ -56,8 +56,8 @@ struct TracedSequence {
   }
 };
 
-// Maps the hook points that match a pattern to sequences, which are identified
-// by their indices.
+// Maps the hook points that match a pattern to sequences. `queries` and `keys`
+// are indices of sequences.
 struct TracedSites {
   std::string pattern = {};  // pattern for MatchesSite()
   // index of the sequence of the queries, or of the whole value
@@ -70,7 +70,8 @@ struct TracedOutput {
   int64_t position = -1;  // position in the sequence `writer`, or -1
 };
 
-// Selects the sum of all outputs. For a text, this is its log-probability.
+// Selects the sum of all outputs. For a text, the sum is the log-probability of
+// the text.
 inline constexpr int64_t kAllOutputs = -1;
 
 struct TraceLabels {
@@ -88,8 +89,8 @@ struct TraceLabels {
   bool successive = false;
   size_t writer = 0;
   // Pattern of the weights that align outputs with inputs, or "" if there are
-  // none. If several hook points match, the last one is used. If the head is
-  // -1, the mean over heads is used.
+  // none. If several hook points match, the last one is used. If
+  // `alignment_head` is -1, the mean over heads is used.
   std::string alignment = {};
   int64_t alignment_head = -1;
   struct Link {
