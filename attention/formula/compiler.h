@@ -2,10 +2,12 @@
 //
 // Regroups terms of sums and factors of products, so that as little as possible
 // is computed for each pair. For example, `q . k / (norm(q) * norm(k))` scales
-// queries and keys before the inner product. Three patterns become fused
-// kernels: an inner product of query and key, `v . tanh(a + b)`, and a squared
-// distance (`sum((q - k)^2)`, `norm(q - k)^2`, `(q - k) . (q - k)`). Equal
-// subexpressions are computed once.
+// queries and keys before the inner product. Equal subexpressions are computed
+// once. These patterns become fused kernels:
+// * an inner product of query and key;
+// * `v . tanh(a + b)`;
+// * a squared distance: `sum((q - k)^2)`, `norm(q - k)^2` or
+//   `(q - k) . (q - k)`.
 #ifndef ATTENTION_FORMULA_COMPILER_H_
 #define ATTENTION_FORMULA_COMPILER_H_
 

@@ -279,9 +279,9 @@ class Inference {
     for (const FormulaNode& node : nodes_) axis_of_.push_back(AxisOf(node));
   }
 
-  // If node `n` may be a scalar or a vector, adds to `needed` the parameters
-  // that must be vectors for `n` to be a vector. If `only_terms`, follows only
-  // sums, differences and negations.
+  // If node `n` is not yet known to be a scalar or a vector, adds parameters to
+  // `needed`. They must be vectors for `n` to be a vector. If `only_terms`,
+  // follows only sums, differences and negations.
   void Require(int n, bool only_terms, std::vector<int>* needed) const {
     const FormulaNode& node = nodes_[n];
     if (axis_of_[n] != kOpen) return;
@@ -413,7 +413,7 @@ class Inference {
     for (size_t p = 0; p < parameters_.size(); ++p) {
       FormulaVariable& parameter = parameters_[p];
       // Marks each vector as a term. The loop below removes the mark if an
-      // operation other than + and - uses the vector.
+      // operation other than a sum or difference uses the vector.
       parameter.is_term = rows_[p] >= 0 && columns_[p] < 0;
       parameter.rows = width_of(rows_[p]);
       parameter.columns = width_of(columns_[p]);

@@ -33,9 +33,10 @@ std::string AllLayersPattern(absl::string_view site);
 template <typename T>
 struct AttentionMap {
   std::string site;  // hook point; see AllStepsPattern()
-  // Name in output files, with a stable format: "decoder.0.self" and
-  // "decoder.0.cross" for layers[0], "attention" for a recurrent decoder, or
-  // the scope of the attention layer.
+  // Name in output files, with a stable format:
+  // * "decoder.0.self" and "decoder.0.cross" for layers[0];
+  // * "attention" for a recurrent decoder;
+  // * the scope of the attention layer in all other cases.
   std::string name;
   std::string stack;  // scope of the layers, or "" without layers
   int64_t layer = 0;

@@ -339,8 +339,8 @@ TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
   }
 }
 
-// The terms must have sources in both streams if the queries come from a
-// decoder, and the keys come from the memory of an encoder.
+// The queries come from a decoder, and the keys come from the memory of an
+// encoder. The terms must have sources in both residual streams.
 TEST(CrossExplanationTest, HasSourcesInBothStreams) {
   LayerRun<double> run;
   const auto config = Parse<TransformerConfig>(

@@ -1,7 +1,7 @@
 // Explains why a head attends to a key. Writes the score of a query and a key
-// as a sum over pairs of sources in the residual stream: one that the query
-// reads and one that the key reads (Elhage et al., "A mathematical framework
-// for transformer circuits", 2021).
+// as a sum over pairs of sources in the residual stream. The query reads the
+// first source of a pair, and the key reads the second one (Elhage et al., "A
+// mathematical framework for transformer circuits", 2021).
 //
 // residual_sources.h lists the sources. One more source contains everything
 // that does not depend on the input, such as biases of projections. The sum of
@@ -72,8 +72,8 @@ struct ScoreExplanation {
   double total = 0;
 };
 
-// Tolerance for rounding errors: the largest allowed difference between the sum
-// of the terms and the score, relative to the sum of the terms' magnitudes.
+// Tolerance for rounding errors. It limits the difference between the sum of
+// the terms and the score, relative to the sum of the terms' magnitudes.
 inline constexpr double kExplanationTolerance = 1e-6;
 
 // Runs a pass for each source and for each head. Returns InvalidArgument in

@@ -58,8 +58,8 @@ struct Inspection {
   // The attention maps, with the gradient of the chosen output with respect to
   // each weight. If the gradient is above 0, a larger weight would increase the
   // output. If TraceLabels::Writes() is true for the map, row t has the
-  // gradient of the output that position t writes, or 0 if the position writes
-  // no output.
+  // gradient of the output that position t writes. If the position writes no
+  // output, the gradient is 0.
   std::vector<AttentionMap<T>> maps = {};
   std::vector<HeadImportance> heads = {};
   std::vector<InputGradients> inputs = {};

@@ -1,7 +1,8 @@
-// Activation patching: measures what a hook point contributes to an output (Vig
-// et al., "Investigating gender bias in language models using causal mediation
-// analysis", 2020; Meng et al., "Locating and editing factual associations in
-// GPT", 2022).
+// Activation patching: measures what a hook point contributes to an output.
+//
+// Vig et al., "Investigating gender bias in language models using causal
+// mediation analysis", 2020. Meng et al., "Locating and editing factual
+// associations in GPT", 2022.
 #ifndef ATTENTION_INSPECTION_PATCHING_H_
 #define ATTENTION_INSPECTION_PATCHING_H_
 
@@ -31,8 +32,8 @@ struct PatchedOutput {
   std::vector<PatchedSite> sites = {};
 };
 
-// For each position of each hook point that matches `pattern`, runs a pass of
-// `traced` in which this position has its value from the pass of `other`.
+// Runs a pass of `traced` for each position of each hook point that matches
+// `pattern`. In this pass, the position has its value from the pass of `other`.
 // Positions are on the second-to-last axis. If the hook point belongs to a
 // step, the positions are the steps.
 //

@@ -24,9 +24,12 @@
 namespace regard {
 
 struct ResidualSource {
-  // The hook point of the source: ".../attention/context" for a head,
-  // ".../attention_output" for an attention layer whose output is not the sum
-  // over its heads, ".../feed_forward", or an embedding.
+  // The hook point of the source:
+  // * ".../attention/context" for a head;
+  // * ".../attention_output" for an attention layer whose output is not the sum
+  //   over its heads;
+  // * ".../feed_forward" for a feed-forward network;
+  // * the hook point of an embedding.
   std::string site = {};
   int64_t head = -1;  // -1 unless `site` is a context
 

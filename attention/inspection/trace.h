@@ -60,7 +60,7 @@ struct TracedSequence {
 // are indices of sequences.
 struct TracedSites {
   std::string pattern = {};  // pattern for MatchesSite()
-  // index of the sequence of the queries, or of the whole value
+  // Sequence of the queries, or of the positions of a value without queries.
   size_t queries = 0;
   size_t keys = 0;
 };

@@ -3,7 +3,7 @@
 //   score[i] = sum_j vector[j] tanh(query[j] + keys[i, j])
 //
 // The forward and the backward pass read the keys once and keep intermediate
-// results in registers. The backward pass computes tanh again, which takes a
+// results in registers. The backward pass computes tanh again. This takes a
 // third of the time of loading a stored value from a shared cache or from
 // memory.
 #ifndef ATTENTION_KERNELS_ADDITIVE_SCORE_H_

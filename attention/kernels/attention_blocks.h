@@ -30,8 +30,8 @@ namespace regard {
 inline constexpr int64_t kQueryBlock = 128;
 inline constexpr int64_t kKeyBlock = 256;
 // Number of keys in a piece. With a selection, a query reads whole pieces of a
-// block of keys. The number is a multiple of the number of lanes in a sum, so
-// skipped pieces do not change any bit of a sum over keys.
+// block of keys. A piece is a whole number of packets of kLanes keys. Skipped
+// pieces therefore do not change any bit of a sum over keys.
 inline constexpr int64_t kKeyPiece = 64;
 static_assert(kKeyBlock % kKeyPiece == 0 && kKeyPiece % kLanes == 0);
 
@@ -180,9 +180,9 @@ ConstMatrix<T> Queries(const AttentionProblem<T>& p, const QueryBlock& block) {
                          block.count);
 }
 
-// Returns which pieces of the key block at `first` overlap `ranges`, encoded as
-// 1 + first piece * pieces per block + last piece. Returns 0 if no piece
-// overlaps them.
+// Returns the range of pieces of the key block at `first` that overlap
+// `ranges`. The range is encoded as 1 + first piece * pieces per block + last
+// piece. Returns 0 if no piece overlaps them.
 inline uint8_t OverlappedPieces(absl::Span<const KeyRange> ranges,
                                 int64_t first) {
   constexpr int64_t kPieces = kKeyBlock / kKeyPiece;
@@ -201,10 +201,10 @@ inline uint8_t OverlappedPieces(absl::Span<const KeyRange> ranges,
 }
 
 // Calls f(part, first key, number of keys) for the keys that the queries of a
-// block read, one key block at a time, in ascending order. With a selection,
-// each part contains the queries that read the same pieces of a key block.
-// Without a selection, the part is the whole block. `rows` is scratch memory
-// for kQueryBlock indices.
+// block read. The keys of a call belong to one key block. Calls are in
+// ascending order of key blocks. With a selection, each part contains the
+// queries that read the same pieces of a key block. Without a selection, the
+// part is the whole block. `rows` is scratch memory for kQueryBlock indices.
 template <typename T, typename F>
 void ForEachPart(const AttentionProblem<T>& p, const QueryBlock& block,
                  int32_t* rows, F f) {

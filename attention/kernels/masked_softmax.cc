@@ -93,8 +93,8 @@ constexpr auto kPlainScores = [](const ScoreRow&, const auto* scores, auto*) {
 };
 
 // Computes d_scores = weights * (d_weights - <weights, d_weights>) for one row
-// of `keys` keys, or adds it to d_scores if `accumulate` is true. Gradients of
-// weights that are 0 have no effect, even if they are NaN.
+// of `keys` keys. If `accumulate` is true, adds the result to d_scores instead.
+// Gradients of weights that are 0 have no effect, even if they are NaN.
 template <typename T>
 void SoftmaxRowBackward(const T* weights, const T* d_weights,
                         const VisibleKeys& visible, int64_t keys,

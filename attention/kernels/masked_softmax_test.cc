@@ -128,12 +128,12 @@ std::vector<GradientCase> Cases() {
 TEST(MaskedSoftmaxTest, Gradients) { CheckGradients(Cases()); }
 
 // Gradients of scores and of a bias. A vector is empty if its array needs no
-// gradient. With `twice`, GradientsWithBias() adds another gradient of 1 to the
-// scores.
+// gradient.
 struct BiasedGradients {
   std::vector<float> scores, bias;
 };
 
+// If `twice` is true, adds another gradient of 1 to each score.
 BiasedGradients GradientsWithBias(const MaskCase& mask, bool of_scores,
                                   bool of_bias, bool twice = false) {
   Tape<float> tape;

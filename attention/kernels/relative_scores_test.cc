@@ -47,8 +47,8 @@ std::vector<GradientCase> Cases() {
 
 TEST(RelativeScoresTest, Gradients) { CheckGradients(Cases()); }
 
-// The table has rows 0 .. 4 and the inputs are 1, so each score must be the
-// index of the row that the kernel reads.
+// Row i of the table is i, and all inputs are 1. Each score must therefore be
+// the index of the row that the kernel reads.
 TEST(RelativeScoresTest, TakesTheRowOfTheDistance) {
   Tape<float> tape;
   const Var<float> table = tape.Input({5, 1}, {0, 1, 2, 3, 4});

@@ -1,7 +1,7 @@
-// Softmax of one row, part of which may be masked: the steps before and after
-// the exponentials. Between these steps, the caller calls Exp() of
-// transcendental.h for many rows at once, which hides the latency of each row's
-// maximum and sum.
+// The steps of softmax before and after the exponentials, for one row that may
+// be partly masked. Between these steps, the caller computes the exponentials
+// of many rows at once with Exp() of transcendental.h. This hides the latency
+// of each row's maximum and sum.
 #ifndef ATTENTION_KERNELS_SOFTMAX_ROW_H_
 #define ATTENTION_KERNELS_SOFTMAX_ROW_H_
 

@@ -77,8 +77,8 @@ std::vector<double> ByBisection(
     const std::vector<double>& scores,
     const std::function<double(double score, double tau)>& weight) {
   const auto [least, most] = std::minmax_element(scores.begin(), scores.end());
-  // The sum of the weights is at least 1 at the lower bound and 0 at the upper
-  // bound, even for entmax, which halves the scores.
+  // At the lower bound, the sum of the weights is at least 1. At the upper
+  // bound, it is 0, even for entmax, which halves the scores.
   double low = std::min(*least, *least / 2) - 2;
   double high = std::max(*most, *most / 2) + 2;
   for (int i = 0; i < 200; ++i) {
@@ -150,8 +150,8 @@ TEST(NormalizersTest, SigmoidByHand) {
               ElementsAre(0.5, DoubleNear(0.75, 1e-15), 1));
 }
 
-// With four keys and a scale of 1/2, the factor is log 2, so the weights of the
-// scores 1 and 0 have the ratio 2 to 1.
+// With four keys and a scale of 1/2, the factor is log 2. The weight of the
+// score 1 is therefore twice the weight of a score 0.
 TEST(NormalizersTest, ScalableSoftmaxByHand) {
   EXPECT_THAT(Weights("scalable_softmax { scale: 0.5 }", {1, 0, 0, 0}),
               ElementsAre(DoubleNear(0.4, 1e-15), DoubleNear(0.2, 1e-15),
