@@ -46,10 +46,9 @@ class CommandLine {
   // default as its initial value and must outlive Parse(). Only Repeated()
   // flags may be given twice.
   //
-  // `kind` names the value in --help: "DIR", "FILE", "PATH=VALUE". The help of
-  // a flag ends with its default, `otherwise`. If `otherwise` is empty, the
-  // default is the value of the variable (if valid) or the default of the
-  // field.
+  // `kind` names the value in --help: "DIR", "FILE", "PATH=VALUE". --help shows
+  // `otherwise` as the default of the flag. If `otherwise` is empty, it shows
+  // the value of the variable (if valid) or the default of the field.
   void Text(absl::string_view name, absl::string_view kind, std::string* value,
             absl::string_view help, absl::string_view otherwise = "");
   void Repeated(absl::string_view name, absl::string_view kind,
@@ -93,7 +92,8 @@ class CommandLine {
 
   absl::string_view usage_;
   std::vector<Flag> flags_;
-  std::map<std::string, absl::string_view> former_;  // replacements by name
+  // Replacements, by removed flag.
+  std::map<std::string, absl::string_view> former_;
   std::vector<std::string>* positional_ = nullptr;
   absl::string_view positional_name_;
 };
@@ -106,7 +106,7 @@ int FlushStandardOutput();
 // Exit codes of all programs, listed in tools/README.md.
 inline constexpr int kExitFailed = 1;      // IsMachineFailure()
 inline constexpr int kExitWrongInput = 2;  // wrong input or usage
-inline constexpr int kExitDiverged = 3;    // Internal, from the trainer
+inline constexpr int kExitDiverged = 3;    // Internal error of the trainer
 
 // Reports `status` and returns the exit code for main(). Prints errors to
 // standard error, and help to standard output. Replaces control characters

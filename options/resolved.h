@@ -79,8 +79,8 @@ struct FieldDifference {
 };
 
 // Returns the paths with different values, sorted by path. A list of several
-// messages, or a message that one side lacks, is one difference. Its value has
-// all fields of the messages.
+// messages, or a message that one side lacks, counts as one difference. The
+// value of such a difference shows all fields of the messages.
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after);
