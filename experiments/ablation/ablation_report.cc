@@ -26,8 +26,8 @@ namespace regard {
 namespace {
 
 constexpr size_t kMaxSources = 2;
-// Maximum number of squares in the maps of a section, which take about 3 MB of
-// the page.
+// Maximum number of squares in the maps of a section. This many squares take
+// about 3 MB of the page.
 constexpr size_t kMaxSquares = 50'000;
 
 // The runs with equal coordinates.
@@ -343,7 +343,8 @@ std::vector<Block> ByMetric(Table table, const std::string& primary) {
                                              .in_markdown = true}};
 }
 
-// Folds the rows of other metrics in the first block of the section.
+// Folds the rows of all metrics except the primary one. The rows are in the
+// first block of the section.
 Section FoldOthers(Section section, const std::string& primary) {
   std::vector<Block> blocks =
       ByMetric(std::get<Table>(std::move(section.blocks[0])), primary);

@@ -15,8 +15,9 @@ namespace regard {
 // Returns the report. Rendering it as Markdown omits curves and maps.
 Report AblationReport(const Grid& grid);
 
-// Returns one line for each run (RFC 4180) with its coordinates, seed, state
-// and every metric with all digits. A missing metric is an empty cell.
+// Returns the runs as CSV (RFC 4180), one line each, with its coordinates,
+// seed, state and metrics. Metrics have all digits. A missing metric is an
+// empty cell.
 std::string AblationCsv(const Grid& grid);
 
 // Returns a plot for each metric that changed over time. A curve is the mean
@@ -25,12 +26,12 @@ std::string AblationCsv(const Grid& grid);
 // metric.
 std::vector<Plot> CurvePlots(const Grid& grid);
 
-// Returns up to two sections. Each compares the maps of one input between
-// cells. The title of a map is its input. At least two cells must have maps of
-// an input. Inputs with maps from more cells come first. A section contains a
-// caution, a note about omitted cells, and Maps with the names of the cells.
-// All maps are from the first seed whose runs have maps, because the data may
-// differ between seeds.
+// Returns up to two sections, each of which compares the attention maps of
+// several cells for one input. A map belongs to the input that its title names.
+// Inputs for which more cells have maps come first. A section contains a
+// caution, a note that also names omitted cells, and the maps, with the names
+// of their cells as titles. All maps are from the first seed whose runs have
+// maps, because the data may differ between seeds.
 std::vector<Section> AttentionSideBySide(const Grid& grid);
 
 }  // namespace regard

@@ -152,7 +152,7 @@ TEST(AblationReportTest, FoldsAllMetricsButThePrimaryOne) {
 }
 
 // The accuracy is near 1 and differs between seeds, so the mean plus one
-// standard deviation is above 1.
+// standard deviation is above 1. The interval must not exceed 1.
 TEST(AblationReportTest, IntervalsStayInTheRangeOfTheMetric) {
   Grid grid = TwoCells("width: 16\n");
   GridRun run = grid.runs[0];
@@ -186,8 +186,9 @@ TEST(AblationReportTest, CountsAnExampleOfSeveralRunsOnce) {
               HasSubstr("| 6 | 8 per run, 13 different | -0.25 |"));
 }
 
-// With 6 seeds, no comparison can be significant. 7 seeds are enough. With 21
-// seeds, the test tries only a sample of the sign combinations.
+// Compares the reports for three numbers of seeds with a file. With 6 seeds, no
+// comparison can be significant. 7 seeds are enough. With 21 seeds, the
+// permutation test uses only a sample of the sign combinations.
 TEST(AblationReportTest, IsAsInTheFile) {
   std::string text;
   for (const int seeds : {6, 7, 21}) {

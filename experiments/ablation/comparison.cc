@@ -178,8 +178,8 @@ std::string PValue(double p) {
   return p < 0.0001 ? "<0.0001" : absl::StrFormat("%.4f", p);
 }
 
-// Returns the number of comparisons that satisfy `counts`, for the metric that
-// has the most such comparisons.
+// Counts the comparisons of each metric that satisfy `counts`, and returns the
+// largest of these numbers.
 template <typename Counts>
 size_t MostOfAMetric(const std::vector<Comparison>& comparisons,
                      const Counts& counts) {

@@ -30,10 +30,10 @@ struct Comparison {
   std::string metric = {};
   size_t axis = 0;
   size_t value = 0;  // index of the value that is compared
-  // Each difference is the metric at this value minus the metric at the
-  // baseline, for one seed. It is the mean over the pairs of runs that agree on
-  // all other axes. Runs with the same seed share their data and random
-  // numbers, so they count as one observation.
+  // The differences between the metric at this value and the metric at the
+  // baseline, one for each seed. A difference is the mean over the pairs of
+  // runs that are equal on all other axes. Runs with the same seed share their
+  // data and random numbers, so they count as one observation.
   SampleSummary differences = {};
   std::vector<double> by_seed = {};  // the differences, one per seed
   // The number of pairs in which a run failed, or in which only one run has the
@@ -76,19 +76,20 @@ std::string Verdict(const Comparison& comparison);
 absl::string_view BetterOrWorseText(const Grid& grid,
                                     const Comparison& comparison);
 
-// SeedsSection() and ExamplesSection() return sections of a report. The table
-// has one row for each comparison, with p-values and the verdict. The text
-// explains the tests, and states whether the seeds are enough for this number
-// of comparisons. ExamplesSection() is about comparisons over examples. Its
-// table is empty if there are no such comparisons.
+// Return sections of a report. The table of a section has one row for each
+// comparison, with p-values. Its text explains the tests. SeedsSection() also
+// shows verdicts, and states whether the seeds are enough for the number of
+// comparisons. ExamplesSection() is about comparisons over examples. Its table
+// is empty if there are no such comparisons.
 Section SeedsSection(const Grid& grid,
                      const std::vector<Comparison>& comparisons);
 Section ExamplesSection(const Grid& grid,
                         const std::vector<Comparison>& comparisons);
 
-// Returns one sentence for each unintended difference between runs of one seed
-// that should differ only in an axis. An axis may change the fields that its
-// values set, and the other members of their oneofs.
+// Returns one sentence for each value whose runs differ from the baseline in
+// fields that the axis should not change. Compares runs with the same seed. An
+// axis may change the fields that its values set, and the other members of
+// their oneofs.
 std::vector<std::string> ConfoundedComparisons(const Grid& grid);
 
 }  // namespace regard

@@ -39,7 +39,7 @@ struct GridRun {
   // The index of the run's value on each axis.
   std::vector<size_t> coordinates = {};
   std::string seed = {};
-  // The reason why the fields below are empty. Empty for a finished run.
+  // The reason why this run has no results. Empty for a run with results.
   std::string missing = {};
   RunStatus status = {};
   std::vector<MetricInfo> metric_infos = {};
@@ -88,14 +88,15 @@ std::string CellName(const Grid& grid, const GridRun& run);
 std::set<std::string> AllMetrics(const Grid& grid);
 
 // Returns the metrics that the grid names. If it names none, returns all test
-// metrics. If no run has a test metric, returns all dev metrics, and if no run
-// has a dev metric, all metrics. The result includes the primary metric.
+// metrics. If there are no test metrics, returns all dev metrics, or all
+// metrics if there are no dev metrics. In these cases, the result includes the
+// primary metric.
 std::vector<std::string> MetricsToShow(const Grid& grid);
 
 // Returns the metric with which a report begins: the grid's primary metric, or
-// the first metric that the grid names. If it names none, returns the task's
-// first metric on the test split, or on dev if there is no test split. Empty if
-// no run has a metric.
+// the first metric that the grid names. If the grid names no metric, returns
+// the task's first metric on the test split, or on dev if there is no test
+// split. Empty if no run has a metric.
 std::string PrimaryMetric(const Grid& grid);
 
 // Returns whether higher or lower values of the metric are better, according to
@@ -109,9 +110,9 @@ std::string UnfinishedText(const RunStatus& status);
 // Returns a text such as "1 cell" or "2 cells".
 std::string Pluralize(size_t count, absl::string_view noun);
 
-// Reads the results of a finished run from its folder. If there are none, the
-// error states the reason from failure.txt, the state of the run, or a file
-// that cannot be read.
+// Reads the results of a finished run from its folder. If the folder has no
+// results, the error states the reason: the text of failure.txt, the state of
+// the run, or a file that cannot be read.
 absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
                                         const Aggregates& aggregates);
 

@@ -26,7 +26,7 @@
 namespace regard {
 namespace {
 
-// Does not cut cells, because names of runs are paths.
+// Does not truncate cells, because names of runs are paths.
 std::string TextTable(const Table& table) {
   return TableText(table, std::numeric_limits<int>::max(), "  ");
 }

@@ -22,10 +22,12 @@ std::string RunComparisonText(const GridRun& before, const GridRun& after);
 std::string StatesText(absl::Span<const GridRun> runs);
 
 // Returns the runs as a grid with one axis, "run", whose baseline is the first
-// run. Uses the test sets, or the dev sets if there are no test sets. Runs that
-// differ only in `seed` and annotations (IsAnnotation()) form one value, unless
-// this applies to all runs. A running or interrupted run, which may still
-// finish, has a value but no run in the grid. A failed run is missing.
+// run. Uses the test sets, or the dev sets if there are no test sets.
+//
+// Runs that differ only in `seed` and annotations (IsAnnotation()) form one
+// value. If all runs differ only in these fields, each run is a value. The grid
+// does not include running and interrupted runs, because they may still finish,
+// but it has their values. In a failed run, GridRun::missing states the reason.
 Grid GridOfRuns(absl::Span<const GridRun> runs);
 
 // Returns lines to print: the metrics of each run with 95 % intervals over

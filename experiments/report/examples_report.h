@@ -26,10 +26,10 @@ struct MetricByLength {
 };
 
 // Computes the first metric of the sets by the length of the input. The sets
-// must have the same examples. There are at most eight ranges. The last range
-// includes all examples that are longer than 98 % of the examples. Bands and
-// brackets are 95 % bootstrap intervals with the given seed. The result has no
-// rows if there are fewer than two ranges, or no metric.
+// must have the same examples. Divides the lengths into at most eight ranges.
+// The last range includes the longest 2 % of the examples. Bands and brackets
+// are 95 % bootstrap intervals with the given seed. The result has no rows if
+// there are fewer than two ranges, or no metric.
 MetricByLength MeasureByLength(absl::Span<const NamedEvaluatedSet> runs,
                                uint64_t seed);
 

@@ -101,7 +101,7 @@ std::vector<MetricInfo> InfosOf(Better better) {
 TEST(WorstAndBestTest, ShowsBothEndsOnce) {
   EvaluatedSet set = SetOf({1, 2, 3, 4, 5}, 0);
   set.metrics[0].statistics = {0.5, 1, 0.2, 1, 0.9, 1, 0.1, 1, 0.7, 1};
-  // Adds the worst example a second time.
+  // Adds the worst example a second time. It must be listed only once.
   set.examples.push_back(set.examples[3]);
   set.metrics[0].Add({0.1, 1});
   const Table table = WorstAndBest(set, InfosOf(Better::kHigher));

@@ -55,7 +55,7 @@ std::vector<size_t> Thinned(const Series& series) {
     const size_t begin = stretch * size / kStretches;
     const size_t end = (stretch + 1) * size / kStretches;
     // Indices of the smallest value, the largest value and the first gap. `end`
-    // if the segment has none.
+    // if the segment has no such value or gap.
     size_t smallest = end;
     size_t largest = end;
     size_t gap = end;

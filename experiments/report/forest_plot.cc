@@ -119,7 +119,7 @@ absl::string_view ToneClass(const ForestRow& row) {
                                                : "even";
 }
 
-// Returns the first `most` characters, without cutting a UTF-8 sequence.
+// Returns the first `most` characters, without splitting a UTF-8 sequence.
 std::string ShortLabel(const std::string& label, size_t most) {
   size_t bytes = 0;
   size_t characters = 0;

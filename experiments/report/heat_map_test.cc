@@ -103,8 +103,8 @@ TEST(ColorOfTest, StopsAreAtEqualDistances) {
   EXPECT_THAT(stops_of(-2),
               ElementsAre(Rgb{243, 246, 246}, Rgb{247, 212, 166},
                           Rgb{232, 144, 76}, Rgb{184, 76, 24}, Rgb{92, 24, 8}));
-  // A weight at a quarter of the way between the first two colours, and weights
-  // beyond the ends of the scale.
+  // The first weight is at a quarter of the way between the first two colours.
+  // The other weights are beyond the ends of the scale.
   EXPECT_EQ(ColorOf(0.125, 2), (Rgb{229, 241, 238}));
   EXPECT_EQ(ColorOf(3, 2), (Rgb{8, 24, 84}));
   EXPECT_EQ(ColorOf(-3, 2), (Rgb{92, 24, 8}));

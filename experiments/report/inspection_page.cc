@@ -65,7 +65,8 @@ const TracedImage* ImageOf(const TraceLabels& labels, const std::string& site,
 }
 
 // Returns the weights from one query to the patches of an image. If `query` is
-// -1, uses the class token, or the mean of all queries if there is none.
+// -1, uses the class token, or the mean of all queries if there is no class
+// token.
 std::vector<double> PatchesOf(const TracedImage& image,
                               absl::Span<const double> matrix, size_t keys,
                               int64_t query) {

@@ -173,8 +173,8 @@ std::string ErrorRateText(const Inspection<float>& inspection) {
     gold.push_back({.target = link.query, .source = link.key});
   }
   const std::vector<double> alignment = inspection.Alignment();
-  // Does not count the final <eos>, which is missing if a length limit has cut
-  // the text.
+  // Does not count the final <eos>, which is missing if a length limit has
+  // truncated the text.
   const auto words = [](const std::vector<std::string>& all) {
     return static_cast<int>(all.size()) - (all.back() == "<eos>" ? 1 : 0);
   };

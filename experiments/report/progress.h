@@ -39,7 +39,7 @@ class LiveLine {
   bool live() const { return live_; }
   // Whether a tenth of a second has passed since the line was last drawn.
   bool IsDue(absl::Time now) const { return now >= next_; }
-  // Draws `text`, which must be printable. Cuts it to the width of the
+  // Draws `text`, which must be printable. Truncates it to the width of the
   // terminal.
   void Draw(absl::string_view text, absl::Time now);
   // Writes a separate line. On a terminal, it replaces the live line, which

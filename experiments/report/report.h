@@ -18,8 +18,8 @@ struct Report {
   std::vector<Block> lead = {};                 // before the table of contents
   std::vector<Section> sections = {};
 
-  // Adds a section. Ignores it if it has no blocks, or if its only block has no
-  // rows or maps.
+  // Adds a section, unless it has no blocks, or has an empty table or an empty
+  // `Maps`.
   void Add(Section section);
 };
 

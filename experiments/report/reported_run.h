@@ -21,8 +21,7 @@ struct RunReport {
   std::vector<MetricInfo> metric_infos = {};
   // The last value of each metric.
   std::map<std::string, double> metrics = {};
-  // The metrics of the baseline, with the same names. Empty if there is no
-  // baseline.
+  // The name and the metrics of the baseline. Empty if there is no baseline.
   std::string baseline_name = {};
   std::map<std::string, double> baseline_metrics = {};
   // The results of the run and of the baseline for each example.

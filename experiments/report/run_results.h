@@ -56,8 +56,8 @@ struct LabelledMatrix {
   std::vector<MatrixCell> gold =
       {};  // cells to outline, such as a gold alignment
   // The hook point of the weights, in the form that `intervene` accepts. Empty
-  // if there is none. In figures, it replaces the part of the title before
-  // ": ". The title in attention.json does not change.
+  // if there is none. In figures, the hook point replaces the part of the title
+  // before ": ". In attention.json, the title does not change.
   std::string site = {};
 };
 
@@ -67,7 +67,8 @@ struct WeightedImage {
   int height = 0;
   int width = 0;
   std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
-  // The size of the grid of cells. 0 if there are no weights.
+  // The numbers of rows and columns of the grid of cells. Both are 0 if there
+  // are no weights.
   int rows = 0;
   int columns = 0;
   std::vector<double> weights = {};   // [rows, columns], row-major

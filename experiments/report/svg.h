@@ -28,11 +28,12 @@ struct WeightedImageRow {
   std::vector<WeightedImage> pictures = {};
 };
 
-// Draws grids and pictures as a self-contained image, with the colours of light
-// pages and the pixels of the pictures. A grid of several maps is at most 960
-// pixels wide, unless its cells would be smaller than a pixel. The heads of a
-// single map may take several rows. Names of rows and columns are omitted if
-// the cells are too small. CHECK-fails if the sizes do not match.
+// Draws grids and pictures as one self-contained image, with the colours of
+// light pages. The image contains the pixels of the pictures. A grid of several
+// maps is at most 960 pixels wide, unless its cells would be smaller than a
+// pixel. The heads of a single map may take several rows. Names of rows and
+// columns are omitted if the cells are too small. CHECK-fails if the sizes do
+// not match.
 std::string FiguresSvg(absl::Span<const MapGrid> grids,
                        absl::Span<const WeightedImageRow> pictures = {});
 

@@ -46,7 +46,7 @@ void AppendLine(std::string line, std::string* text) {
   absl::StrAppend(text, line, "\n");
 }
 
-// Returns the words, made printable and cut to `width` columns.
+// Returns the words, made printable and truncated to `width` columns.
 std::vector<std::string> Cut(const std::vector<std::string>& words, int width,
                              absl::string_view ellipsis) {
   std::vector<std::string> cut;
@@ -56,8 +56,8 @@ std::vector<std::string> Cut(const std::vector<std::string>& words, int width,
   return cut;
 }
 
-// Returns the total width of the columns, with words cut to `cap` and one space
-// around each column.
+// Returns the total width of the columns, with words truncated to `cap` and one
+// space around each column.
 int TotalWidth(const std::vector<int>& widths, int cap) {
   int total = 1;
   for (const int width : widths) total += std::min(width, cap) + 1;
@@ -140,7 +140,7 @@ std::string AlignmentText(const LabelledMatrix& map,
     label_width = std::max(label_width, DisplayWidth(row));
   }
 
-  // Cuts the longest words until everything fits, then omits columns.
+  // Truncates the longest words until everything fits, then omits columns.
   std::vector<int> widths;
   for (const std::string& word : words) {
     widths.push_back(std::max(DisplayWidth(word), 1));

@@ -27,15 +27,16 @@ AlignmentTextStyle TerminalStyle();
 
 // Draws the mean over heads, with weights from 0 to 1. The first line shows the
 // columns, and each row has one line. Gold cells are in [brackets]. Words are
-// cut so that lines fit. Columns that still do not fit are omitted, and the
-// last line states their number. If a mean is negative, shades show absolute
-// values as fractions of the largest one, which another line states. Every line
-// ends with a newline. CHECK-fails if the size of a head is not rows x columns.
+// truncated so that lines fit. If columns still do not fit, some are omitted,
+// and the last line states how many. If a mean is negative, shades show
+// absolute values as fractions of the largest one, which another line states.
+// Every line ends with a newline. CHECK-fails if the size of a head is not rows
+// x columns.
 std::string AlignmentText(const LabelledMatrix& map,
                           const AlignmentTextStyle& style);
 
 // Returns the header, if there is one, and the rows, one per line. Two spaces
-// separate the columns. Cells are cut to `most_columns` columns of the
+// separate the columns. Cells are truncated to `most_columns` columns of the
 // terminal. Every line begins with `indent` and ends with a newline.
 std::string TableText(const Table& table, int most_columns,
                       absl::string_view indent = "");
