@@ -52,7 +52,8 @@ bool HasFusedMultiplyAdd() {
   return BuildEnvironment().instruction_set != "x86-64";
 }
 
-// Returns what computes the numbers of this build.
+// Returns the instruction set, the compiler and the libraries that determine
+// how this build rounds.
 std::string Platform() {
   const Environment environment = BuildEnvironment();
   return absl::StrCat(environment.instruction_set, ", ", environment.compiler,

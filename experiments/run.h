@@ -40,8 +40,8 @@ inline constexpr char kEvaluationStride[] =
     "model.language_model.evaluation_stride";
 
 struct RunOptions {
-  // Whether to read the data, which training examples and evaluations need. If
-  // false, Regard reads the data only if the run folder lacks something that
+  // Whether to read the data. Required for training examples and evaluations.
+  // If false, Regard reads the data only if the run folder lacks something that
   // the task needs.
   bool data = false;
   // Overrides of the form "PATH=VALUE" for fields of `data`, `search` and

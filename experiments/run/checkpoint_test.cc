@@ -169,7 +169,7 @@ TEST_F(CheckpointTest, SeveralAreFoundNewestFirst) {
   EXPECT_THAT(steps(2), ElementsAre(3, 2));
   EXPECT_THAT(steps(9), ElementsAre(3, 2, 1));
   // A process that is killed between renaming and removal leaves two
-  // directories of one step.
+  // directories of the same step.
   const std::string newest = JoinPath(folder_, "checkpoints/step-3");
   std::filesystem::copy(newest, newest + ".old");
   EXPECT_THAT(steps(2), ElementsAre(3, 2));
@@ -254,8 +254,8 @@ TEST_F(CheckpointTest, AReplacedOneComesBackWhenItsSuccessorIsDamaged) {
   EXPECT_EQ(LatestMark(), 1);
 }
 
-// Flips every bit of every file, cuts every file to every length, and removes
-// every file. Regard must use the older checkpoint and report the damage.
+// Flips every bit of every file, truncates it to every length, and removes it.
+// Regard must use the older checkpoint and report the damage.
 TEST_F(CheckpointTest, AnyDamageFallsBackToTheOlderAndSaysSo) {
   ASSERT_THAT(Save(5, 1), IsOk());
   ASSERT_THAT(Save(6, 2, 3, files_, {4}), IsOk());
@@ -297,7 +297,7 @@ TEST_F(CheckpointTest, WhatBelongsToAnotherCheckpointIsDamage) {
     std::filesystem::rename(b, a);
     std::filesystem::rename(aside, b);
   };
-  // Exchanges or copies single files, a snapshot, or all files of a checkpoint.
+  // Exchanged or copied files, snapshots and checkpoints must count as damage.
   for (const char* name :
        {kBestFile, kManifestFile, kOptimizerFile, kStateFile, kWeightsFile}) {
     SCOPED_TRACE(name);

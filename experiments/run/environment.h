@@ -1,7 +1,6 @@
-// environment.json: everything that determines the results of a run, except the
-// config, and the processes that trained the run. Contains no time, host or
-// path except in the provenance, so a repeated run without provenance writes
-// the same file.
+// environment.json: the processes that trained a run, and everything except the
+// config that determines its results. Only the provenance contains times, hosts
+// or paths, so a repeated run without provenance writes the same file.
 #ifndef EXPERIMENTS_RUN_ENVIRONMENT_H_
 #define EXPERIMENTS_RUN_ENVIRONMENT_H_
 
@@ -25,7 +24,7 @@ struct Provenance {
   std::string compute_digest = {};
 };
 
-// Returns the command line and the working tree, which is
+// Returns the command line and the working tree. The working tree is in
 // BUILD_WORKSPACE_DIRECTORY, a variable that `bazel run` sets.
 Provenance ReadProvenance(int argc, char** argv);
 
@@ -49,8 +48,8 @@ struct Environment {
   Provenance provenance = {};
 };
 
-// Describes this program. The fields of the data, the files and the provenance
-// are empty.
+// Describes this program. The fields `data`, `files` and `provenance` are
+// empty.
 Environment BuildEnvironment();
 
 // Returns the text of environment.json. The keys are in the order of the

@@ -16,8 +16,8 @@ inline constexpr char kLatestRun[] = "latest";
 // Sets the link to `run_folder` if this folder is directly in NewRunsFolder().
 // Otherwise, does nothing, so baselines, cells of a grid and runs elsewhere
 // never become the latest run. Several processes may call this function at the
-// same time. If something other than a link has the name, returns
-// FailedPrecondition and leaves it unchanged.
+// same time. If the path of the link is taken by something other than a link,
+// returns FailedPrecondition and does not change it.
 absl::Status RecordLatestRun(const std::string& run_folder);
 
 // Returns the run folder to which the link points. Returns NotFound if there is

@@ -91,8 +91,8 @@ TEST_F(MetricsLogTest, WhatIsAppendedIsRead) {
   EXPECT_EQ((*records)[1].seconds, 2.5);
 }
 
-// Cuts the log at every byte after the checkpoint of step 2. The resumed log
-// must equal the uninterrupted one.
+// Truncates the log at every byte after the checkpoint of step 2. The resumed
+// log must equal the uninterrupted one.
 TEST_F(MetricsLogTest, AResumedLogEqualsTheUninterruptedOne) {
   {
     auto log = FileWriter::Create(path_);

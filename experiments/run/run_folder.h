@@ -42,11 +42,13 @@ std::string NewRunsFolder();
 // A locked run folder. Releases the lock when destroyed. Move-only.
 class RunFolder {
  public:
-  // Locks the folder, after making it if it does not exist. In three cases,
-  // returns FailedPrecondition and changes nothing in the folder. First, the
-  // folder contains a run and `resume` is false. Second, another process has
-  // the lock. Third, an entry of the run is neither a file nor a directory, but
-  // for example a symbolic link. The folder itself may be a link.
+  // Locks the folder, after making it if it does not exist. The folder itself
+  // may be a link. Returns FailedPrecondition and changes nothing in the folder
+  // if
+  //   * the folder contains a run and `resume` is false,
+  //   * another process has the lock, or
+  //   * an entry of the run is neither a file nor a directory, such as a
+  //     symbolic link.
   static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options);
 
   const std::string& path() const { return path_; }
@@ -93,8 +95,8 @@ absl::Status CheckConfigNotLost(const std::string& run_folder);
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";
 
 struct CheckpointRecord {
-  // The directory of the checkpoints in the record of a run folder, or the run
-  // folder in the record of a checkpoint directory. Absolute and without
+  // In the record of a run folder, the directory of its checkpoints. In the
+  // record of a checkpoint directory, the run folder. Absolute and without
   // symbolic links.
   std::string path = {};
   // Digest of the config and the data of the run.
@@ -120,8 +122,9 @@ absl::StatusOr<std::string> CheckpointFolderForWriting(
 // Records that the checkpoints of a run are in `folder`, which must exist and
 // be locked. `id` is used if the run has no record yet. If the run has a
 // record, its checkpoint folder may have been moved to `folder`. Returns
-// FailedPrecondition and changes nothing in two cases: `folder` contains
-// another run or its checkpoints, or this run has checkpoints elsewhere.
+// FailedPrecondition and changes nothing if
+//   * `folder` contains another run or its checkpoints, or
+//   * this run has checkpoints elsewhere.
 absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                     const std::string& folder,
                                     absl::string_view id,

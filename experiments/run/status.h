@@ -22,7 +22,7 @@ struct RunStatus {
   int64_t step = 0;
   // The last value of each metric, by name with the split as prefix.
   std::map<std::string, double> metrics = {};
-  // See WeightsDigest(). Empty until the run ends.
+  // The digest of the weights; see WeightsDigest(). Empty until the run ends.
   std::string weights_digest = {};
   // Signatures of metrics that have several definitions, by metric. May be
   // empty.

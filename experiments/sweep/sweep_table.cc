@@ -48,8 +48,8 @@ std::string SweepTableText(const SweepTable& table, int width, int height) {
   absl::StrAppend(&lines, table.summary, "\n");
   std::string cut;
   for (absl::string_view line : absl::StrSplit(lines, '\n')) {
-    // Cuts the line after `width` bytes. If all labels are ASCII, each byte
-    // takes one column.
+    // Truncates the line after `width` bytes. If all labels are ASCII, each
+    // byte takes one column.
     absl::StrAppend(&cut, line.substr(0, static_cast<size_t>(width)), "\n");
   }
   cut.pop_back();

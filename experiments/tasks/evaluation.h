@@ -19,7 +19,7 @@ struct Evaluation {
   // "test.news/bleu".
   std::map<std::string, double> metrics = {};
   // The evaluated sets that have values per example. The names of their metrics
-  // have the same prefixes.
+  // also have the split as prefix.
   std::vector<EvaluatedSet> sets = {};
 };
 

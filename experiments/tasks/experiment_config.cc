@@ -422,7 +422,7 @@ void ValidateTask(Task& task, const Experiment& config,
                               "of a batch, got ",
                               config.num_shards()));
   }
-  // Invalid data might not fit the model.
+  // Skips this check for invalid data, which might not fit the model.
   if (problems.ok()) ValidateFullPrecision(task.model(), config, problems);
   const Model<float>& model = task.model();
   if (config.training().group_by_length() && model.num_examples() > 0 &&

@@ -54,7 +54,7 @@ absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run);
 // Builds the task of a valid config. `read_run_file` reads files of the run
 // that is resumed, and is null for a new run. Errors are about data files and
 // state the position in the file. If `finalize` is false, the parameters may
-// have no values, so that models of any size can be counted.
+// have no values. The parameters of a model of any size can then be counted.
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadRunFile& read_run_file = nullptr, bool finalize = true);

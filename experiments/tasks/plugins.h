@@ -39,8 +39,8 @@ struct TaskInfo : OptionInfo<TaskContext> {
   bool searches;  // whether it reads Experiment.search
   std::vector<MetricInfo> metrics;
   void (*validate_parts)(const TaskContext& context, ConfigProblems& problems);
-  // Calls RestoreData() of the task. Null if the task does not declare it.
-  // Creates empty data if `data` is empty.
+  // Calls RestoreData() of the task. Null if the task does not declare
+  // RestoreData(). Creates empty data if `data` is empty.
   absl::Status (*keep)(const TaskContext& context, const AnyDataSource& source,
                        const StoredFiles& files, std::any& data);
   OptionFactory<Task, std::any, const TaskContext&> create;
@@ -72,7 +72,7 @@ class TaskRegistry : public PluginRegistry<ModelConfig, TaskInfo> {
 
   template <typename Plugin>
   void Add(absl::string_view description) {
-    // Converts the untyped data to the type of the task.
+    // Converts the untyped data to the data type of the task.
     struct OfAnyData : Plugin {
       OfAnyData(const typename Plugin::Options& options, std::any data,
                 const TaskContext& context)

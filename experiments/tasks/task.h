@@ -36,8 +36,8 @@ LossOptions LossOptionsOf(const Loss& loss);
 struct TaskContext {
   const Experiment& config;
   const AttentionRegistry& scorers;
-  // See ModelOptions. A task that itself needs the values of its parameters
-  // sets them even if this is false.
+  // See ModelOptions. If this is false, a task that needs the values of its
+  // parameters must set them itself.
   bool finalize = true;
 
   ModelOptions model_options() const;

@@ -62,9 +62,10 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
 // Loads the weights that `training` names, if any, into the task's model. Adds
 // a problem if something is wrong with the other run, or if it does not match
 // the task. An average is computed in double precision, from the earliest
-// checkpoint to the last. Returns notes for the user about damaged checkpoints
-// that were ignored, and about parameters that a Hugging Face model folder
-// lacks. Returns an error if reading the run fails.
+// checkpoint to the last. Returns an error if reading the run fails. Otherwise,
+// returns notes for the user:
+//   * about damaged checkpoints that were ignored, and
+//   * about parameters that a Hugging Face model folder lacks.
 absl::StatusOr<std::vector<std::string>> LoadInitialWeights(
     const Training& training, const Plugins& plugins, Task& task,
     ConfigProblems& problems);

@@ -140,7 +140,8 @@ void RandomConfigs::DrawDataAndModel(Experiment* config) {
   for (; source == nullptr; source = plugins_.data.Find(config->data())) {
     config->clear_data();
     random_.Fill(config->mutable_data());
-    // Chooses this source more often, because it has by far the most options.
+    // Chooses `pairs` more often than other sources, because it has by far the
+    // most options.
     if (random_.UniformInt(3) == 0)
       random_.Fill(config->mutable_data()->mutable_pairs());
   }

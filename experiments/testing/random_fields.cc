@@ -97,10 +97,13 @@ checkpoint_every 0|1|2; keep_checkpoints 2|1|3; batch_tokens 0|90;
 length_step 1|3; min_gain 0|0.01; average 0|2; max_updates !6|9;
 max_minutes 0|1000; ema_decay 0|0.9;)";
 
-// Fields that are not drawn, for these reasons. `base` names a file. The caller
-// sets the paths of data. Hook points depend on the model. `none` excludes all
-// other fields. `note` and `tags` have no effect. The remaining fields require
-// a run with the same parameters.
+// Fields that are not drawn:
+//   * `base`, because it names a file,
+//   * the paths of data, because the caller sets them,
+//   * fields about hook points, because these depend on the model,
+//   * `none`, because it excludes all other fields,
+//   * `note` and `tags`, because they have no effect, and
+//   * fields that require a run with the same parameters.
 constexpr const char* kNotDrawn[] = {"regard.Experiment.base",
                                      "regard.Experiment.intervene",
                                      "regard.Experiment.note",

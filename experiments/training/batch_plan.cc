@@ -56,8 +56,8 @@ BatchPlan::BatchPlan(const Experiment& config, Model<float>& model)
   }
 }
 
-// Cuts a random order into batches. The batches of the last optimizer step of
-// an epoch have almost equal sizes.
+// Divides the examples, in random order, into batches. The batches of the last
+// optimizer step of an epoch have almost equal sizes.
 void BatchPlan::MakeBatches(const Training& training, int64_t num_examples) {
   examples_.resize(num_examples);
   std::iota(examples_.begin(), examples_.end(), 0);

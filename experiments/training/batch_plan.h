@@ -20,14 +20,14 @@ bool GroupsByLength(const Training& training, const Model<float>& model);
 
 // The batches of the optimizer steps of every epoch. An optimizer step has
 // optimizer.accumulate_batches batches. The last batches of an epoch may be
-// smaller, or empty.
+// smaller, or empty. Every epoch has the same number of batches.
 //
 // If GroupsByLength() is false, batches are consecutive parts of a random
 // order. If it is true, examples are sorted by their lengths, rounded up to
-// multiples of `length_step`. They are then cut into batches of `batch_size`
-// examples or of at most `batch_tokens` positions. Examples with equal rounded
-// lengths are in random order, and the batches of an epoch are, too. Every
-// epoch has the same number of batches.
+// multiples of `length_step`. They are then divided into batches of
+// `batch_size` examples or of at most `batch_tokens` positions. Examples with
+// equal rounded lengths are in random order, and so are the batches of an
+// epoch.
 class BatchPlan {
  public:
   // `config` must be valid. Calls model.BeginEpoch() without an epoch.

@@ -161,8 +161,8 @@ TEST(BatchPlanTest, WithoutGroupsBatchesArePiecesOfTheOrder) {
     flat.insert(flat.end(), batch.begin(), batch.end());
   }
   EXPECT_EQ(flat, order);
-  // The five examples of the last optimizer step must be cut into two batches
-  // of almost equal sizes.
+  // The five examples of the last optimizer step must be divided into two
+  // batches of almost equal sizes.
   EXPECT_THAT(plan.BatchesOf(2),
               ElementsAre(::testing::SizeIs(2), ::testing::SizeIs(3)));
 }

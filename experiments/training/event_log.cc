@@ -143,7 +143,7 @@ absl::Status EventLog::OnMetrics(const MetricsRecord& record) {
   return writer_.Flush();
 }
 
-// Returns the index of the segment that contains `step`, when the run is cut
+// Returns the index of the segment that contains `step`, if the run is divided
 // into kMaxPictures equal segments.
 int64_t EventLog::ImageIndex(int64_t step) const {
   return step * kMaxPictures / total_steps_;

@@ -17,8 +17,8 @@ namespace regard {
 
 namespace {
 
-// Returns the checkpoint of `step`, which rank 0 has found in the same run
-// folder `path`.
+// Returns the checkpoint of `step`, which rank 0 has found in the run folder
+// `path`. All ranks read the same folder.
 absl::StatusOr<Checkpoint> FindTold(const std::string& path, int64_t step) {
   REGARD_ASSIGN_OR_RETURN(const FoundCheckpoints found, FindCheckpoints(path));
   if (!found.checkpoints.empty() && found.checkpoints[0].step == step) {

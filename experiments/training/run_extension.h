@@ -45,9 +45,9 @@ RunStepCounts ComputeRunStepCounts(const Experiment& before,
 
 // Returns the newest checkpoint from which the run can be trained to its new
 // length. `checkpoints` must not be empty and must be sorted newest first. A
-// checkpoint of the old end is not suitable, because it lacks the state that
-// further steps need. If no checkpoint is suitable, returns an error that can
-// be printed as it is.
+// checkpoint that ended the run at its old length is not suitable, because it
+// lacks the state that further steps need. If no checkpoint is suitable,
+// returns an error that can be printed as it is.
 absl::StatusOr<Checkpoint> FindExtensibleCheckpoint(
     const std::vector<Checkpoint>& checkpoints, const RunExtension& extension,
     RunStepCounts lengths);

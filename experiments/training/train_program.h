@@ -11,11 +11,13 @@
 namespace regard {
 
 // Trains as the command line requests. Without --config, trains
-// `default_config`. Returns the exit code (tools/README.md). After the codes
-// 130 and 143, everything is saved. If `presenter` is null, runs have neither a
-// report nor events. If `ranks` is not null, all ranks must call this function,
-// but only rank 0 writes and prints. A single rank may return any exit code
-// other than 0, 130 and 143.
+// `default_config`. If `presenter` is null, runs have neither a report nor
+// events. If `ranks` is not null, all ranks must call this function, but only
+// rank 0 writes and prints.
+//
+// Returns the exit code (tools/README.md). After the codes 130 and 143,
+// everything is saved. All ranks return 0, 130 or 143 together. Any other code
+// may come from a single rank.
 int TrainMain(int argc, char** argv, const Plugins& plugins,
               absl::string_view default_config, const RunPresenter* presenter,
               Ranks* ranks = nullptr);

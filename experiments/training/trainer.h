@@ -76,7 +76,7 @@ struct EvaluatedModel {
   // Metrics by name with the split as prefix.
   const std::map<std::string, double>& metrics;
   // The evaluated sets that have values per example. The names of their metrics
-  // have the same prefixes.
+  // also have the split as prefix.
   const std::vector<EvaluatedSet>& sets;
   // A forward pass without gradients.
   Forward<float>& forward;
@@ -94,7 +94,8 @@ struct TrainingCallbacks {
   std::function<absl::Status(const MetricsRecord&)> recorded = [](const auto&) {
     return absl::OkStatus();
   };
-  // Called after an evaluation, and after its record if it has one.
+  // Called after an evaluation. If the evaluation has a record, `recorded` is
+  // called first.
   std::function<absl::Status(const EvaluatedModel&)> evaluated =
       [](const auto&) { return absl::OkStatus(); };
   // Called with the complete state from which to resume, after all records of
@@ -136,8 +137,8 @@ class Trainer {
   // the end of training.
   bool finished() const { return state_.finished(); }
 
-  // The number of records of the restored step that were written before its
-  // checkpoint, if only the final evaluation remains. In all other cases, the
+  // If only the final evaluation remains, the number of records of the restored
+  // step that were written before its checkpoint. In all other cases, the
   // maximum integer, because the checkpoint follows all records of its step.
   int64_t restored_records() const {
     return state_.has_records() ? state_.records()
@@ -188,8 +189,8 @@ class Trainer {
   absl::Status CheckWeights() const;
   absl::Status Save();
   // Saves a checkpoint after the last optimizer step, unless this run was
-  // resumed from it. If a run is killed during the final evaluation, which may
-  // take long, it resumes from this checkpoint.
+  // resumed from it. The final evaluation may take a long time. If the run is
+  // killed during this evaluation, it resumes from this checkpoint.
   absl::Status SaveBeforeEnd();
   absl::Status RestoreSelection(const Checkpoint& checkpoint);
   absl::Status Finish();

@@ -354,8 +354,9 @@ TEST(TrainerTest, TheStateOfARunWithoutUpdatesHasEveryField) {
   }
 }
 
-// The final evaluation may take long, so a kill must lose nothing else. The
-// checkpoint stores the number of records, so that no record is written twice.
+// The final evaluation may take a long time, so a kill must lose nothing else.
+// The checkpoint stores the number of records, so that no record is written
+// twice.
 TEST(TrainerTest, ACheckpointComesBeforeTheFinalEvaluation) {
   FallingTask task(Better::kHigher);
   const Experiment config =

@@ -233,7 +233,7 @@ class RegressionTask : public Task {
 
  private:
   // Returns the text of a prediction. It has the precision of a float, unless
-  // the target is standardized and `value` is scaled back to its units.
+  // `value` was scaled back to the units of a standardized target.
   std::string TextOf(double value) const {
     return model_.points().y_scale == ColumnScale()
                ? NumberText(static_cast<float>(value))

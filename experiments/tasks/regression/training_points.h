@@ -17,8 +17,8 @@ namespace regard {
 inline constexpr char kPointsFile[] = "training_points.json";
 inline constexpr char kPointsDigestFile[] = "training_points.sha256";
 
-// Returns the files that store the training points of `data`, with the names
-// and scales of the columns, as contents by file name.
+// Returns the files that store the training points of `data`, and the names and
+// scales of the columns. The result maps the name of a file to its content.
 std::map<std::string, std::string> TrainingPointsFiles(
     const RegressionData& data);
 

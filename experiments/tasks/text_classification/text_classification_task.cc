@@ -213,8 +213,8 @@ class TextClassificationTask : public Task {
                                   Data* data) {
     const Options& options = context.config.model().text_classifier();
     LabelledSplits& splits = data->splits;
-    // Runs of earlier versions lack this file. For these, InitialBertOf() reads
-    // the run that options.pretrained names, which must still exist.
+    // Runs of earlier versions lack this file. For such runs, InitialBertOf()
+    // reads the run that options.pretrained names, which must still exist.
     if (absl::StatusOr<std::string> tokens = kept.read(kTokensFile);
         tokens.ok()) {
       splits.tokens = *std::move(tokens);
