@@ -1,8 +1,8 @@
 // Trains short runs and checks that their results have not changed.
-// golden_digests.json lists the runs and their results, which are the same for
-// all processors from x86-64-v3 on, all compilers and all versions of the
-// libraries. If a change is intended, the following command trains the runs and
-// writes the new results:
+// golden_digests.json lists the runs and their results. The results are the
+// same for all processors from x86-64-v3 on, all compilers and all versions of
+// the libraries. If a change is intended, the following command trains the runs
+// and writes the new results:
 //
 //   bazel run //experiments:golden_digests_test -- --renew
 #include <gnu/libc-version.h>
@@ -62,7 +62,7 @@ std::string Platform() {
 }
 
 // Trains a run, and returns the digest of its last weights. If the task has a
-// loss on dev, the result includes its final value, which belongs to the
+// loss on dev, the result includes its final value. This value belongs to the
 // weights that the run has chosen, such as the best weights or an average.
 absl::StatusOr<std::string> Train(const std::string& name, const Json& run) {
   const std::string folder =

@@ -329,8 +329,8 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
           {AttentionCaution(), note, std::move(maps)}};
 }
 
-// Splits a table whose first column is the metric into two: the rows of the
-// primary metric, and all other rows, which are folded.
+// Splits a table whose first column is the metric into two tables: the rows of
+// the primary metric, and a folded table with all other rows.
 std::vector<Block> ByMetric(Table table, const std::string& primary) {
   const auto others = std::ranges::stable_partition(
       table.rows, [&](const auto& row) { return row[0] == primary; });

@@ -22,7 +22,7 @@ std::string AblationCsv(const Grid& grid);
 
 // Returns a plot for each metric that changed over time. A curve is the mean
 // over the finished runs of a cell, with a band from the minimum to the
-// maximum. It contains the steps at which all of these runs measured the
+// maximum. A curve contains the steps at which all of these runs measured the
 // metric.
 std::vector<Plot> CurvePlots(const Grid& grid);
 

@@ -37,7 +37,7 @@ struct Comparison {
   SampleSummary differences = {};
   std::vector<double> by_seed = {};  // the differences, one per seed
   // The number of pairs in which a run failed, or in which only one run has the
-  // metric. `differences` excludes these pairs. If there are any, the
+  // metric. `differences` excludes these pairs. If any pair is missing, the
   // difference is not tested.
   int missing_pairs = 0;
   double p_value = 1;  // see PairedPermutationTest

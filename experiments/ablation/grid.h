@@ -110,9 +110,9 @@ std::string UnfinishedText(const RunStatus& status);
 // Returns a text such as "1 cell" or "2 cells".
 std::string Pluralize(size_t count, absl::string_view noun);
 
-// Reads the results of a finished run from its folder. If the folder has no
-// results, the error states the reason: the text of failure.txt, the state of
-// the run, or a file that cannot be read.
+// Reads the results of a finished run from its folder. If this is not possible,
+// the error contains the text of failure.txt, the state of the run, or the file
+// that cannot be read.
 absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
                                         const Aggregates& aggregates);
 

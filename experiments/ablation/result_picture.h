@@ -13,7 +13,8 @@
 namespace regard {
 
 // Returns sentences that state which values differ significantly from the
-// baseline of their axis, and by how much, and which values do not.
+// baseline of their axis, and by how much. They also state which values do not
+// differ.
 std::string ResultInWords(const Grid& grid,
                           const std::vector<Comparison>& comparisons);
 

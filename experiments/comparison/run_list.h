@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<GridRun>> FindRuns(
 absl::Status SortByMetric(const std::string& metric,
                           std::vector<GridRun>* runs);
 
-// Removes the runs whose config does not have the tag. If no run has it,
+// Removes the runs whose config does not have the tag. If no run has this tag,
 // returns an error that can be printed as it is.
 absl::Status FilterByTag(const std::string& tag, std::vector<GridRun>* runs);
 

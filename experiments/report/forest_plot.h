@@ -1,5 +1,5 @@
-// Draws a forest plot: for one metric, the values of the runs of several arms,
-// and the difference of each arm from the baseline.
+// Draws a forest plot of one metric. The plot shows the values of the runs of
+// several arms, and the difference of each arm from the baseline.
 #ifndef EXPERIMENTS_REPORT_FOREST_PLOT_H_
 #define EXPERIMENTS_REPORT_FOREST_PLOT_H_
 

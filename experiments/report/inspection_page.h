@@ -21,11 +21,11 @@ struct InspectedPrediction {
   std::string other_input = {};  // the input from which values were patched
 };
 
-// Returns a table with one row for each head of each attention layer: its
-// importance, and the mean entropy of its weights in nats. For self-attention,
-// a row also has the mean weights from a query to five positions: its own, the
-// previous, the next, the first and the last. Means are over all queries.
-// Source: Clark et al., "What does BERT look at?", 2019.
+// Returns a table with one row for each head of each attention layer. A row has
+// the importance of the head, and the mean entropy of its weights in nats. For
+// self-attention, a row also has the mean weights from a query to its own
+// position, and to the previous, next, first and last positions. Means are over
+// all queries. Source: Clark et al., "What does BERT look at?", 2019.
 Table HeadsTable(const Inspection<float>& inspection);
 
 // The layer and the head that figures show, counted from 0. -1 selects all.

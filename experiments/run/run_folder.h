@@ -3,9 +3,9 @@
 // docs/run_folder.md.
 //
 // Checkpoints are in the subdirectory `checkpoints/`, or in a directory on
-// another disk. If they are on another disk, each of the two directories
-// contains a record with the path of the other directory and the id of the run.
-// Therefore, a run never uses or removes the checkpoints of another run.
+// another disk. In the second case, each of the two directories contains a
+// record with the path of the other directory and the id of the run. Therefore,
+// a run never uses or removes the checkpoints of another run.
 #ifndef EXPERIMENTS_RUN_RUN_FOLDER_H_
 #define EXPERIMENTS_RUN_RUN_FOLDER_H_
 
@@ -24,9 +24,9 @@ namespace regard {
 struct RunFolderOptions {
   // Path of the folder. If empty, Regard makes a new folder
   // `runs/NAME-YYYYMMDD-HHMMSS` (UTC), and appends `-2` and so on if this name
-  // exists. `runs` is in the root of the source tree
-  // (BUILD_WORKSPACE_DIRECTORY, which `bazel run` sets), or in the current
-  // directory if the variable is not set.
+  // exists. `runs` is in the root of the source tree, which `bazel run` passes
+  // in BUILD_WORKSPACE_DIRECTORY. Without this variable, `runs` is in the
+  // current directory.
   std::string path = {};
   // Name for a new folder. Characters other than letters, digits, `.`, `_` and
   // `-` become `-`.

@@ -20,7 +20,7 @@
 namespace regard {
 
 // Starts and waits for child processes. While an object exists, SIGINT and
-// SIGTERM do not end this process, but are passed on to the children, which
+// SIGTERM do not end this process. They are passed on to the children, which
 // have their own process groups. If this process dies, the children get
 // SIGTERM. This process must have no other threads.
 class CellProcesses {

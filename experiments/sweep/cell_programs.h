@@ -7,7 +7,7 @@
 
 namespace regard {
 
-// Returns the functions with these plug-ins, which must outlive the result.
+// Returns functions that use `plugins`, which must outlive the result.
 CellPrograms MakeCellPrograms(const Plugins& plugins);
 
 }  // namespace regard

@@ -36,8 +36,8 @@ absl::StatusOr<std::vector<FinishedCell>> ReadFinishedCells(
 // The content of the file next to a run folder.
 struct CellRecord {
   CellKey key = {};
-  // Exit code of the last process that ended. 0 if none has ended. 128 plus the
-  // number of the signal if a signal ended it.
+  // Exit code of the last process that ended, or 0 if none has ended. If a
+  // signal ended the process, the code is 128 plus the number of the signal.
   int exit_code = 0;
   std::string failure = {};  // the last line that a failed process wrote
   double core_seconds = 0;

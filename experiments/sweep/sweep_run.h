@@ -39,9 +39,11 @@ absl::StatusOr<std::string> FinishedText(const SweepCells& cells);
 absl::Status WriteSweepReport(const SweepOptions& options,
                               const SweepCells& cells, const Grid& grid);
 
-// Returns the exit code of a sweep that was not stopped. 0 means that all cells
-// finished. 3 means that some cells diverged and all other cells finished. Any
-// other code is the code of the first failure.
+// Returns the exit code of a sweep that was not stopped:
+//   * 0 if no cell failed,
+//   * kExitDiverged if all failed cells diverged,
+//   * otherwise kExitWrongInput or kExitFailed, as for the first cell that
+//     failed without diverging.
 int SweepExitCode(const SweepCells& cells);
 
 }  // namespace regard

@@ -59,10 +59,11 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadRunFile& read_run_file = nullptr, bool finalize = true);
 
-// Adds problems that can only be found after the data were read. Examples are a
-// model that does not fit into memory, fields that contradict the data, and a
-// batch of several shards although the loss couples its examples. A task with a
-// problem must not be trained.
+// Adds problems that can only be found after the data were read. A task with a
+// problem must not be trained. Examples of problems:
+//   * a model that does not fit into memory,
+//   * fields that contradict the data, and
+//   * a batch of several shards although the loss couples its examples.
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems);
 

@@ -52,9 +52,11 @@ struct StoredFiles {
   std::map<std::string, double> numbers = {};
 };
 
-// A trainable model with its data. The class of a plug-in defines `Options`,
-// the type `Data` of its data source, a constructor from (const Options&, Data,
-// const TaskContext&), and `static std::vector<MetricInfo> Metrics()`.
+// A trainable model with its data. The class of a plug-in defines
+//   * `Options`,
+//   * the type `Data` of its data source,
+//   * a constructor from (const Options&, Data, const TaskContext&), and
+//   * `static std::vector<MetricInfo> Metrics()`.
 class Task {
  public:
   // Names of the members of ModelConfig that the task reads, other than its

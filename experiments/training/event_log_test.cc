@@ -70,7 +70,8 @@ class EventLogTest : public ::testing::Test {
   ~EventLogTest() override { std::filesystem::remove_all(folder_); }
 
   // Trains in folder_, from its last checkpoint if `resume`. Stops after `stop`
-  // steps if `stop` is not 0. If it is 0, trains to the end and ends the log.
+  // steps if `stop` is not 0. If `stop` is 0, trains to the end and ends the
+  // log.
   void Train(const std::string& text, bool resume = false, int64_t stop = 0) {
     Experiment config;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));

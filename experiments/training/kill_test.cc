@@ -55,8 +55,8 @@ training {
 }
 )";
 
-// A run on the corpus in the folder "corpus", with subword sampling in each
-// epoch, batches by length, early stopping, averaged weights and products with
+// A run on the corpus in the folder "corpus". It uses subword sampling in each
+// epoch, batches by length, early stopping, averaged weights, and products with
 // rounded operands. It saves checkpoints in the middle of epochs.
 constexpr char kCorpusConfig[] = R"(
 name: "kill" precision: BFLOAT16_PRODUCTS keep_float32: "encoder"

@@ -56,7 +56,8 @@ struct TrainerOptions {
   bool omit_times = false;
   bool profile = false;
   // Number of a signal that requests the end of training, or 0. The trainer
-  // reads it after every optimizer step, then saves and stops if it is not 0.
+  // reads this number after every optimizer step. If it is not 0, the trainer
+  // saves a checkpoint and stops.
   const std::atomic<int>* stop_signal = nullptr;
   // Returns a hook for one shard of the next optimizer step, in addition to the
   // hook of the config. `step` is the number of finished optimizer steps. May

@@ -32,10 +32,12 @@ using ::testing::HasSubstr;
 
 enum class Fault { kValue, kGradient, kOverflow, kSum };
 
-// A task with one weight, which is 0. In the first kinds of faults, the loss of
-// example 0 is the logarithm of the weight, or its square root, whose
-// derivative is infinite. In the other kinds, every derivative is finite, but
-// the weight or the sum over shards overflows.
+// A task with one weight, which is 0, and one kind of fault:
+//   * kValue: the loss of example 0 is the logarithm of the weight.
+//   * kGradient: the loss of example 0 is the square root of the weight, whose
+//     derivative is infinite.
+//   * kOverflow: every derivative is finite, but the weight overflows.
+//   * kSum: every derivative is finite, but their sum over shards overflows.
 class FaultyTask : public Task, public Model<float> {
  public:
   explicit FaultyTask(Fault fault) : Task({}), fault_(fault) {

@@ -303,9 +303,10 @@ absl::Status TrainingRun::Extend(const RunExtension& extension,
   if (!PathExists(folder_.File(former))) {
     REGARD_RETURN_IF_ERROR(folder_.Write(former, before));
   }
-  // Removes the checkpoints of the old end. If the program is killed here, the
-  // run with the old config trains to its end again. With the new config, these
-  // checkpoints would look like the new end.
+  // Removes the checkpoints that ended the run at its old length. If the
+  // program is killed here, the run with the old config trains to its end
+  // again. With the new config, these checkpoints would look like the end of
+  // the longer run.
   REGARD_RETURN_IF_ERROR(
       RemoveCheckpointsAfter(folder_.path(), step, SystemFiles()));
   REGARD_RETURN_IF_ERROR(folder_.Write(

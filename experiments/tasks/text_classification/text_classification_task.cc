@@ -120,8 +120,8 @@ std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
 }
 
 // Returns the BERT from which training begins. `kept` is the text in
-// kTokensFile that a trained model has stored. If it is empty, reads the run
-// that config.pretrained names.
+// kTokensFile that a trained model has stored. If `kept` is empty, reads the
+// run that config.pretrained names.
 InitialBert InitialBertOf(const TextClassifierConfig& config,
                           const std::string& kept) {
   InitialBert initial;
