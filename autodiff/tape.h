@@ -122,9 +122,8 @@ class Tape {
   // A value whose storage belongs to the caller, such as a parameter. `grad` is
   // null if the gradient is not needed. Create one leaf per parameter and step:
   // leaves whose gradients overlap fail a check. The first contribution of a
-  // backward pass overwrites `grad`. Without contributions, `grad` is not
-  // written. Rewind() keeps a leaf that is older than the mark, and the state
-  // that products store for this leaf.
+  // backward pass, if any, overwrites `grad`. Rewind() keeps a leaf that is
+  // older than the mark, and the state that products store for this leaf.
   //
   // If `sparse`, few rows of the gradient [rows, cols] are written, as for an
   // embedding. `grad` must contain zeros. Rows that are not among
@@ -181,9 +180,8 @@ class Tape {
   // Runs BackwardTo(mark), and releases everything that was created between
   // `mark` and `output`, except leaves. Gradients of this pass reuse the memory
   // of values that no record needs any more, unless an observer is set. The
-  // arena is not rewound. The value of `output` remains valid, but not its
-  // shape, which may belong to an older value. No scope may be open, except in
-  // a nested pass.
+  // value of `output` remains valid, but not its shape, which may belong to an
+  // older value. No scope may be open, except in a nested pass.
   void BackwardAndRelease(const Mark& mark, Var<T> output);
 
   // Whether a backward pass is running. Operations that run during the pass are
