@@ -130,8 +130,8 @@ class CaptionModel : public Model<float> {
   const CaptionSplits& data() const { return data_; }
   const Captioner<float>& captioner() const { return captioner_; }
   const CaptionTokens& tokens() const { return tokens_; }
-  // The lengths of the training sentences in tokens after the prompt. The
-  // number of patches counts as the length of the source.
+  // The numbers of tokens in the training sentences, without the prompt. The
+  // length of the source is the number of patches.
   const TargetLengths& lengths() const { return lengths_; }
   // The tokens of the prompt.
   absl::Span<const int32_t> prompt() const {

@@ -77,7 +77,7 @@ struct Grid {
 };
 
 // Returns the label of a value, such as "dot". If the label is a number or a
-// truth value, the name of the axis precedes it, as in "width 64".
+// boolean, the name of the axis precedes it, as in "width 64".
 std::string ValueName(const Axis& axis, size_t value);
 
 // Returns the name of the run's cell, such as "dot", or "width 64, dot" with

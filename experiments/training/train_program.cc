@@ -120,7 +120,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// Sets the run to resume on rank 0 if the user named no run.
+// On rank 0, chooses the run to resume if the user did not specify one.
 absl::Status ChooseRun(const Ranks* ranks, Arguments* arguments) {
   if (!Leads(ranks) || !arguments->resume || !arguments->run.empty()) {
     return absl::OkStatus();

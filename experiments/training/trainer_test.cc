@@ -354,7 +354,8 @@ TEST(TrainerTest, TheStateOfARunWithoutUpdatesHasEveryField) {
   }
 }
 
-// The final evaluation may take a long time, so a kill must lose nothing else.
+// The final evaluation may take a long time. If the process is killed during
+// the evaluation, no other work may be lost.
 // The checkpoint stores the number of records, so that no record is written
 // twice.
 TEST(TrainerTest, ACheckpointComesBeforeTheFinalEvaluation) {

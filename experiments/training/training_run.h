@@ -57,8 +57,8 @@ class TrainingRun {
                             const Plugins& plugins,
                             const RunPresenter* presenter);
 
-  // Writes the report of a run that was trained to its end, and returns the
-  // text to print. `baseline` is null or was trained to its end, too.
+  // Writes the report of a run that has finished training, and returns the text
+  // to print. `baseline` is null or has finished training, too.
   absl::StatusOr<std::string> Report(const RunPresenter& presenter,
                                      const TrainingRun* baseline) const;
 
