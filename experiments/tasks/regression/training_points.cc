@@ -82,8 +82,8 @@ absl::StatusOr<RegressionData> Parse(const std::string& text,
         if (!(deviations[i] > 0)) {
           json.AddProblem("deviations", "must be above 0");
         }
-        (i < width ? data.x_scales.emplace_back() : data.y_scale) = {
-            means[i], deviations[i]};
+        (i < width ? data.x_scales.emplace_back() : data.y_scale) =
+            ColumnScale{means[i], deviations[i]};
       }
     }
   }
