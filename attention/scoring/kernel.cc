@@ -23,8 +23,9 @@ struct LogKernel {
     if (shape == KernelScore::CONSTANT) return T(0);
     if (u2 >= T(1)) return -std::numeric_limits<T>::infinity();
     if (shape == KernelScore::BOXCAR) return T(0);
-    if (shape == KernelScore::EPANECHNIKOV) return std::log1p(-u2);
-    return std::log1p(-std::sqrt(u2));
+    // In double precision, because C libraries round log1pf() differently.
+    const double u = shape == KernelScore::EPANECHNIKOV ? u2 : std::sqrt(u2);
+    return static_cast<T>(std::log1p(-u));
   }
 
   // Returns 0 where K(u) is 0 and at the peak of the triangular kernel.
