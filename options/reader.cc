@@ -71,8 +71,9 @@ class BasesReader {
     const auto same = std::find_if(names_.begin(), names_.end(), is_same);
     const std::string cycle = absl::StrJoin(same, names_.end(), " -> ");
     names_.push_back(name);
-    if (cycle.empty())
+    if (cycle.empty()) {
       return ConfigTextWithOrigin::File(name, *std::move(text));
+    }
     return absl::InvalidArgumentError(absl::StrCat(
         "forms a cycle: ", Printable(cycle, kMaxBases * kNameCharacters),
         " -> ", Printable(name, kNameCharacters)));

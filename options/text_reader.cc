@@ -191,8 +191,9 @@ class TextReader {
         tokens_.SkipLine(tokens_.Peek());
         return;
       }
-      if (tokens_.IsAtAnyOf("]"))
+      if (tokens_.IsAtAnyOf("]")) {
         Problem(tokens_.Peek(), "expected a value after ','");
+      }
     }
     tokens_.TryConsumeAnyOf("]");
   }
@@ -251,8 +252,9 @@ class TextReader {
   // the text if `opening` is nullopt.
   void ReadBody(Body body, const std::optional<Token>& opening) {
     absl::string_view closing;
-    if (opening.has_value())
+    if (opening.has_value()) {
       closing = tokens_.IsAnyOf(*opening, "{") ? "}" : ">";
+    }
     while (!IsFull() && !tokens_.TryConsumeAnyOf(closing)) {
       if (AtEnd()) {
         if (!opening.has_value()) return;

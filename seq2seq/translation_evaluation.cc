@@ -237,10 +237,12 @@ std::map<std::string, std::string> TranslationModel::Signatures() const {
     add("chrf++", ChrfSignature(kWithWordPairs));
     add("ter", TerSignature());
   };
-  for (const auto* set : EvaluationSetsOf(Split::kDev))
+  for (const auto* set : EvaluationSetsOf(Split::kDev)) {
     add_signatures("dev", *set);
-  for (const auto* set : EvaluationSetsOf(Split::kTest))
+  }
+  for (const auto* set : EvaluationSetsOf(Split::kTest)) {
     add_signatures("test", *set);
+  }
   return signatures;
 }
 

@@ -299,8 +299,7 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
     const absl::Status fits = member.translator.CheckSource(words);
     if (!fits.ok()) return Error("sentence", fits.message());
   }
-  for (const std::string& note : unknown_.UnknownWordNotes(words))
-    Note(": ", note);
+  for (const auto& note : unknown_.UnknownWordNotes(words)) Note(": ", note);
   CheckMinLength(words);
   const size_t size = words.size() + 1;
   if (words_waiting_ + size > kMaxWaiting) Flush();

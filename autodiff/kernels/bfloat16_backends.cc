@@ -57,8 +57,8 @@ std::vector<const Bfloat16Backend*> Find() {
   if (kAvx512Bfloat16 != nullptr) found.push_back(kAvx512Bfloat16);
   const Bfloat16Backend* const native = Avx512NativeBfloat16();
   if (native != nullptr) found.push_back(native);
-  const char* const wish = std::getenv("REGARD_AMX");
-  if (wish != nullptr && std::strcmp(wish, "0") == 0) return found;
+  const char* const setting = std::getenv("REGARD_AMX");
+  if (setting != nullptr && std::strcmp(setting, "0") == 0) return found;
   const Bfloat16Backend* const amx = AmxBfloat16();
   if (amx != nullptr && Agree(*amx, *found.back())) found.push_back(amx);
   return found;

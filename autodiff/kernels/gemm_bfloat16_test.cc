@@ -124,10 +124,12 @@ TEST(GemmBfloat16Test, PairsAndTranspositionsGiveTheSameBits) {
         const std::vector<float> b = Normal(k * n, 4);
         std::vector<float> a_transposed(k * m), b_transposed(n * k);
         for (int64_t l = 0; l < k; ++l) {
-          for (int64_t i = 0; i < m; ++i)
+          for (int64_t i = 0; i < m; ++i) {
             a_transposed[l * m + i] = a[i * k + l];
-          for (int64_t j = 0; j < n; ++j)
+          }
+          for (int64_t j = 0; j < n; ++j) {
             b_transposed[j * k + l] = b[l * n + j];
+          }
         }
         const ConstMatrix<float> left[] = {
             {a.data(), m, k}, {a_transposed.data(), m, k, m, true}};

@@ -86,8 +86,9 @@ class HtmlWriter {
   }
   void operator()(const std::vector<WeightedImage>& pictures) {
     Append("<div class=\"maps pictures\">");
-    for (const WeightedImage& picture : pictures)
+    for (const WeightedImage& picture : pictures) {
       Append(WeightedImageFigure(picture));
+    }
     Append("</div>\n");
   }
   void operator()(const ForestPlot& plot) { Append(ForestFigure(plot)); }

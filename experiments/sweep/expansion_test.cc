@@ -30,8 +30,9 @@ SweepSource SourceOf(const std::string& text) {
 
 std::vector<std::string> OverridesOf(const SweepArm& arm) {
   std::vector<std::string> overrides;
-  for (const ConfigTextWithOrigin& text : arm.overrides)
+  for (const ConfigTextWithOrigin& text : arm.overrides) {
     overrides.push_back(text.text());
+  }
   return overrides;
 }
 

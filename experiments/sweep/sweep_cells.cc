@@ -62,8 +62,9 @@ absl::StatusOr<std::vector<ConfigTextWithOrigin>> FirstOverrides(
   if (sweep.config().empty()) return std::vector<ConfigTextWithOrigin>();
   Experiment base;
   REGARD_RETURN_IF_ERROR(ReadConfig({sweep.config(), {}}, {}, &base).status());
-  if (base.baseline().override_size() == 0)
+  if (base.baseline().override_size() == 0) {
     return std::vector<ConfigTextWithOrigin>();
+  }
   return std::vector{ConfigTextWithOrigin::Override("baseline.override=[]")};
 }
 

@@ -142,8 +142,9 @@ void RandomConfigs::DrawDataAndModel(Experiment* config) {
     random_.Fill(config->mutable_data());
     // Chooses `pairs` more often than other sources, because it has by far the
     // most options.
-    if (random_.UniformInt(3) == 0)
+    if (random_.UniformInt(3) == 0) {
       random_.Fill(config->mutable_data()->mutable_pairs());
+    }
   }
   while (task == nullptr || *task->data_type != *source->data_type) {
     config->clear_model();
@@ -200,8 +201,9 @@ void RandomConfigs::NameFiles(Experiment* config) const {
 // Draws the field at `path` again or removes it. Sometimes uses an enclosing
 // field instead.
 bool RandomConfigs::FixProblemAt(Experiment* config, absl::string_view path) {
-  while (!ParentPath(path).empty() && random_.UniformInt(5) == 0)
+  while (!ParentPath(path).empty() && random_.UniformInt(5) == 0) {
     path = ParentPath(path);
+  }
   if (path.empty()) return false;
   Message* message = config;
   const FieldDescriptor* field = nullptr;

@@ -184,8 +184,9 @@ void ConfiguredHook<T>::ForEachDue(const std::string& site, bool of_rows,
     if (!IsDue(statistic) || !MatchesSite(statistic.site(), site)) continue;
     const bool weights = IsWeightsSite(site);
     if (AppliesOnlyToWeights(statistic.statistic()) && !weights) continue;
-    if ((weights && NeedsOnlyRowStatistics(statistic.statistic())) == of_rows)
+    if ((weights && NeedsOnlyRowStatistics(statistic.statistic())) == of_rows) {
       f(statistic);
+    }
   }
 }
 
