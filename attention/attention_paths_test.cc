@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"

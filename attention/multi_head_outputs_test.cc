@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "attention/multi_head.h"
 #include "attention/multi_head.pb.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "autodiff/ops/softmax.h"

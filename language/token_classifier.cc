@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "attention/transformer/transformer.pb.h"
 #include "attention/transformer/validation.h"
 #include "autodiff/arena.h"

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "data/images/image_format.pb.h"
 #include "files/file.h"
 #include "files/json_file.h"

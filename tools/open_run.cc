@@ -3,7 +3,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "experiments/run/latest_run.h"
 #include "files/printable_text.h"
 #include "seq2seq/translation_model.h"

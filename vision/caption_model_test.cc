@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "attention/inspection/attention_rollout.h"
 #include "autodiff/instantiate.h"
 #include "autodiff/ops/reductions.h"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "attention/kernels/masked_softmax.h"
 #include "attention/normalizers/built_in_normalizers.h"
 #include "attention/normalizers/normalizer.pb.h"

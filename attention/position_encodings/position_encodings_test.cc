@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "attention/position_encoding.h"
 #include "attention/position_encodings/built_in_position_encodings.h"
 #include "attention/position_encodings/position_encoding.pb.h"

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "experiments/ablation/comparison.h"
 #include "experiments/ablation/grid.h"
 #include "experiments/report/run_results.h"

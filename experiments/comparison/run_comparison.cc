@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "evaluation/statistics.h"
 #include "experiments/ablation/comparison.h"
 #include "experiments/report/report.h"

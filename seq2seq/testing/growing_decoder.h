@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/gather.h"
 #include "autodiff/ops/linear.h"

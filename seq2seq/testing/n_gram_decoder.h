@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "seq2seq/decoder.h"
 
 namespace regard {

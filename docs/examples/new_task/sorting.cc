@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "attention/attend.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/reductions.h"

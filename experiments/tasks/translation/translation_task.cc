@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "attention/inspection/inspection.h"
 #include "data/data_source.h"
 #include "data/pairs/sentence_source.h"
