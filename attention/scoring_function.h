@@ -38,7 +38,8 @@
 namespace regard {
 
 // The sizes that a scoring function is constructed with. `heads` is 1 outside
-// multi-head attention. Parameters have a leading axis of heads.
+// multi-head attention. A parameter that differs between heads has a leading
+// axis of heads.
 struct ScoreWidths {
   int64_t heads = 1;
   int64_t query = 0;

@@ -148,8 +148,11 @@ void KeepsWhatIsHidden(const ScoreMapToCheck& checked, Expectations& expect) {
     const TestArray y = tested.Map(x);
     for (size_t i = 0; i < x.values.size(); ++i) {
       if (!is_hidden(i) || y.values[i] == hidden) continue;
-      return expect.True(false,
-                         absl::StrCat("maps ", hidden, " to ", y.values[i]));
+      const char* const rule =
+          hidden == 0 ? "a weight of 0 must stay 0, even if its key is visible"
+                      : "the score -inf of a masked key must stay -inf";
+      return expect.True(false, absl::StrCat("maps ", hidden, " to ",
+                                             y.values[i], ", but ", rule));
     }
   }
 }

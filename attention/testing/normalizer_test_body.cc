@@ -34,7 +34,7 @@ TEST_P(NormalizerTest, Holds) {
       {registry, info, tested.register_normalizer, *options, tested.is_plain},
       expect);
   for (const std::string& failure : expect.failures()) {
-    ADD_FAILURE() << failure;
+    ADD_FAILURE() << failure << "\nwith the options {" << tested.options << "}";
   }
   if (!expect.skipped().empty()) GTEST_SKIP() << expect.skipped();
 }

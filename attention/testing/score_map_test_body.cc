@@ -32,7 +32,7 @@ TEST_P(ScoreMapTest, Holds) {
   Expectations expect;
   check.run({registry, info, *options, tested.is_plain}, expect);
   for (const std::string& failure : expect.failures()) {
-    ADD_FAILURE() << failure;
+    ADD_FAILURE() << failure << "\nwith the options {" << tested.options << "}";
   }
   if (!expect.skipped().empty()) GTEST_SKIP() << expect.skipped();
 }

@@ -35,7 +35,7 @@ TEST_P(ScoringFunctionTest, Holds) {
   Expectations expect;
   check.run({registry, info, *options, *widths}, expect);
   for (const std::string& failure : expect.failures()) {
-    ADD_FAILURE() << failure;
+    ADD_FAILURE() << failure << "\nwith the options {" << tested.options << "}";
   }
   if (!expect.skipped().empty()) GTEST_SKIP() << expect.skipped();
   if (check.name != std::string("AcceptsItsLongestDistance")) return;

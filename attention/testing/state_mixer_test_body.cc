@@ -46,7 +46,7 @@ TEST_P(StateMixerTest, Holds) {
   Expectations expect;
   check.run({registry, *options, kWidth}, expect);
   for (const std::string& failure : expect.failures()) {
-    ADD_FAILURE() << failure;
+    ADD_FAILURE() << failure << "\nwith the options {" << tested.options << "}";
   }
 }
 
