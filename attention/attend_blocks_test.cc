@@ -130,7 +130,7 @@ TEST(AttendBlocksTest, ABiasByDistanceNeedsNoArrayOfPairs) {
   EXPECT_LT(attention.tape().high_water_bytes(), size_t{64} << 20);
 }
 
-TEST(AttendBlocksTest, AreTakenFromTheStatedShapesOn) {
+TEST(AttendBlocksTest, BlocksAreUsedFromTheDocumentedSizes) {
   for (const auto& [config, time, blocks] :
        {std::tuple("additive {}", 512, false),
         {"additive {}", 513, true},
@@ -147,7 +147,7 @@ TEST(AttendBlocksTest, AreTakenFromTheStatedShapesOn) {
   }
 }
 
-TEST(AttendBlocksTest, AreTakenForALargeBatchOfShortExamples) {
+TEST(AttendBlocksTest, BlocksAreUsedForALargeBatchOfShortExamples) {
   SelfAttention attention("formula { score: 'sum(max(W q, U k))' width: 40 }");
   constexpr int64_t kTime = 64;
   constexpr int64_t kBatch = 205;
@@ -180,7 +180,7 @@ TEST(AttendBlocksTest, AStepOfASearchCopiesNoKeys) {
   }
 }
 
-TEST(AttendBlocksTest, AWindowLiftsTheLimitOfTheScore) {
+TEST(AttendBlocksTest, AWindowRemovesTheDistanceLimitOfTheScore) {
   constexpr char kScore[] = "relative_dot { max_position: 4 } ";
   const auto limit = [&](const char* window) {
     return SelfAttention(absl::StrCat(kScore, window)).layer().MaxDistance();
@@ -206,7 +206,7 @@ TEST(AttendBlocksTest, AWarmStepAllocatesNothing) {
   EXPECT_EQ(AllocationCount() - before, 0);
 }
 
-TEST(AttendBlocksTest, ReadingSitesChangesNothing) {
+TEST(AttendBlocksTest, ReadingHookPointsChangesNothing) {
   SelfAttention attention("additive {} block: 3");
   const std::vector<float> expected = attention.Step(8);
   attention.Begin(8);
@@ -222,7 +222,7 @@ TEST(AttendBlocksTest, ReadingSitesChangesNothing) {
   EXPECT_THAT(attention.Backward(context), ElementsAreArray(expected));
 }
 
-TEST(AttendBlocksTest, GradientsOfWeightsTakeTheWholePath) {
+TEST(AttendBlocksTest, RequestedWeightGradientsDisableBlocks) {
   SelfAttention attention("additive {} block: 3");
   attention.Begin(8);
   CapturingHook<float> hook("*weights", /*gradients=*/true);
@@ -231,7 +231,7 @@ TEST(AttendBlocksTest, GradientsOfWeightsTakeTheWholePath) {
   EXPECT_NE(hook["*weights"].grad_data(), nullptr);
 }
 
-TEST(AttendBlocksTest, StandWithinARecomputation) {
+TEST(AttendBlocksTest, WorkWithinARecomputation) {
   SelfAttention attention("additive {} block: 3 dropout: 0.3");
   attention.tape().set_training(true);
   const std::vector<float> expected = attention.Step(8);
@@ -249,7 +249,7 @@ TEST(AttendBlocksTest, StandWithinARecomputation) {
   EXPECT_THAT(attention.Backward(context), ElementsAreArray(expected));
 }
 
-TEST(AttendBlocksTest, AFaultFinderFindsNone) {
+TEST(AttendBlocksTest, AFaultFinderFindsNoFault) {
   SelfAttention attention(
       "kernel { shape: BOXCAR width: 0.5 } block: 3 "
       "position_encoding { alibi {} }");

@@ -149,7 +149,7 @@ void ExpectNear(const std::vector<double>& got, const std::vector<double>& want,
   }
 }
 
-TEST_P(AttendRowsTest, AreThoseOfTheWeightsAndChangeNoBit) {
+TEST_P(AttendRowsTest, MatchTheWeightsAndChangeNoBit) {
   for (const int64_t time : {1, 20, 150}) {
     SelfAttention attention(GetParam());
     const std::vector<float> plain = attention.Step(time, nullptr);
@@ -170,7 +170,7 @@ TEST_P(AttendRowsTest, AreThoseOfTheWeightsAndChangeNoBit) {
   }
 }
 
-TEST_P(AttendRowsTest, AreGivenOnceWhereAPassIsRecomputed) {
+TEST_P(AttendRowsTest, AreReportedOnceInARecomputedPass) {
   SelfAttention attention(GetParam());
   const std::vector<float> plain = attention.Step(30, nullptr, true);
   RowStatisticsRecorder<float> rows(kWindow);
@@ -224,7 +224,7 @@ class Halves : public CapturingHook<float> {
   double sum = 0;
 };
 
-TEST(ReplacedRowsTest, AreOfWhatTakesTheirPlace) {
+TEST(ReplacedRowsTest, DescribeTheReplacedWeights) {
   SelfAttention attention("scaled_dot {}");
   Halves hook;
   attention.Step(5, &hook);

@@ -108,7 +108,7 @@ class SelfAttention {
 constexpr const char* kScores[] = {
     "scaled_dot {} ", "scaled_dot {} normalizer { sparsemax {} } "};
 
-TEST(AttendSelectionTest, KeysThatNobodySelectsAreNotMultiplied) {
+TEST(AttendSelectionTest, UnselectedKeysAreNotMultiplied) {
   constexpr int64_t kTime = 4096;
   for (const char* score : kScores) {
     SelfAttention plain(score);
@@ -209,7 +209,7 @@ class LargestOnly : public ScoreMap<T> {
   }
 };
 
-TEST(AttendSelectionTest, MapsThatMixKeysSeeNoOtherKeys) {
+TEST(AttendSelectionTest, MapsSeeOnlySelectedKeys) {
   constexpr int64_t kTime = 400;
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
@@ -267,7 +267,7 @@ TEST(AttendSelectionTest, AWarmStepAllocatesNothing) {
   }
 }
 
-TEST(AttendSelectionTest, StandsWithinARecomputation) {
+TEST(AttendSelectionTest, WorksWithinARecomputation) {
   for (const char* score : kScores) {
     SelfAttention attention(
         std::string(score) +
@@ -293,7 +293,7 @@ TEST(AttendSelectionTest, StandsWithinARecomputation) {
   }
 }
 
-TEST(AttendSelectionTest, AFaultFinderFindsNone) {
+TEST(AttendSelectionTest, AFaultFinderFindsNoFault) {
   for (const char* score : kScores) {
     SelfAttention attention(std::string(score) +
                             "position_encoding { alibi {} } selection { moba { "

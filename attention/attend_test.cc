@@ -147,7 +147,7 @@ TEST_F(AttendTest, TheContextIsTheWeightedMeanOfTheValues) {
 
 // All keys are equal. With lengths 2 and 6, the contexts must be the means of
 // the first 2 and of the first 6 values.
-TEST_F(AttendTest, HidesKeysByLength) {
+TEST_F(AttendTest, MasksKeysByLength) {
   const auto attender = Make("dot {}");
   AttendInputs<float> inputs;
   inputs.score.queries = tape_.Full({2, 1, 1, 2}, 1);
@@ -164,7 +164,7 @@ TEST_F(AttendTest, HidesKeysByLength) {
                           FloatEq(10), FloatEq(11), FloatEq(12), FloatEq(13)));
 }
 
-TEST_F(AttendTest, NothingToSeeGivesNothingInBothDirections) {
+TEST_F(AttendTest, QueriesWithoutVisibleKeysGiveZeroInBothPasses) {
   const auto attender = Make("dot {} dropout: 0.5");
   const std::vector<int32_t> lengths = {0};
   for (const bool training : {false, true}) {
@@ -193,7 +193,7 @@ TEST_F(AttendTest, AHeadFactorScalesTheContextAndNotTheWeights) {
   EXPECT_THAT(attended.context.span(), ElementsAre(FloatEq(1.5)));
 }
 
-TEST_F(AttendTest, DropoutDropsWeightsInTrainingAndReportsThemWhole) {
+TEST_F(AttendTest, ReportedWeightsAreBeforeDropoutInTraining) {
   const auto attender = Make("dot {} dropout: 0.5");
   constexpr int64_t kKeys = 1000;
   AttendInputs<float> inputs;
@@ -212,7 +212,7 @@ TEST_F(AttendTest, DropoutDropsWeightsInTrainingAndReportsThemWhole) {
 }
 
 // Tests each part of the rule in docs/attention_drivers.md.
-TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
+TEST_F(AttendTest, BlocksOfInnerFormFollowTheDocumentedRule) {
   constexpr float kBlocked = 6;  // the value of key 2
   constexpr float kRows = 3;     // the mean of all values
   const auto context = [&](const AttentionRegistry& scorers,
@@ -261,7 +261,7 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   }
 }
 
-TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {
+TEST_F(AttendTest, HookPointsAreTheInputsOfTheScoreAndItsResults) {
   const auto attender = Make("dot {} position_encoding { rotary {} }");
   AttendInputs<float> inputs = ThreeKeys();
   inputs.score.queries = tape_.Input({1, 1, 1, 2}, {1, 0});
@@ -282,7 +282,7 @@ TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {
 
 // The gradient of the context with respect to each weight must be the value of
 // its key.
-TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
+TEST_F(AttendTest, WeightsGetTheGradientOfTheContext) {
   const auto attender = Make("dot {}");
   const AttendInputs<float> inputs = ThreeKeys();
   CapturingHook<float> hook("*weights", /*gradients=*/true);
@@ -297,7 +297,7 @@ TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
 
 // The score `average` has no gradient, but its weights must have gradients if a
 // hook requests them.
-TEST_F(AttendTest, WeightsHaveGradientsWithoutAnyInTheScores) {
+TEST_F(AttendTest, WeightsHaveGradientsEvenIfScoresHaveNone) {
   const auto attender = Make("average {}");
   AttendInputs<float> inputs = ThreeKeys();
   inputs.values = tape_.Constant({1, 1, 3, 1}, {1, 2, 6});
@@ -310,7 +310,7 @@ TEST_F(AttendTest, WeightsHaveGradientsWithoutAnyInTheScores) {
               ElementsAre(1, 2, 6));
 }
 
-TEST_F(AttendTest, AWindowHidesDistantKeys) {
+TEST_F(AttendTest, AWindowMasksDistantKeys) {
   const auto attender = Make("dot {} window: 2");
   AttendInputs<float> inputs = ThreeKeys();
   inputs.score.positions.first_query = 2;
@@ -319,7 +319,7 @@ TEST_F(AttendTest, AWindowHidesDistantKeys) {
   EXPECT_THAT(attended.context.span(), ElementsAre(4));
 }
 
-TEST_F(AttendTest, TheNarrowerWindowHolds) {
+TEST_F(AttendTest, TheNarrowerWindowApplies) {
   const auto attender = Make("dot {} window: 2");
   AttendInputs<float> inputs = ThreeKeys();
   inputs.score.positions.first_query = 2;
@@ -357,7 +357,7 @@ TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
 
 // The score `kernel` gives a distant key the score -inf. Adding a bias to this
 // score must not be reported as a fault.
-TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
+TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNotAFault) {
   const auto attender =
       Make("kernel { shape: BOXCAR } position_encoding { alibi {} }");
   FaultFinder<float> finder(tape_);

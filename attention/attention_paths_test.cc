@@ -249,7 +249,7 @@ TEST(AttentionPathsTest, CausalBlocksHaveTheBitsOfWholeCalls) {
 
 // Dropout must drop the same weights in calls that return the weights and in
 // calls that compute only the context.
-TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
+TEST(AttentionPathsTest, ContextsAgreeWithContextsFromWeights) {
   for (const std::string& config : Configs()) {
     const Layer<double> layer(config + " dropout: 0.25");
     Tape<double> tape;
@@ -275,7 +275,7 @@ TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
 
 // In each case, one key and its value are NaN. Queries that do not see the key
 // must have the same context as if the key and its value were finite.
-TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
+TEST(AttentionPathsTest, MaskedNaNReachesNoContextOnAnyPath) {
   constexpr int64_t kQueries = 3;
   constexpr int64_t kKeys = 5;
   const std::vector<int32_t> lengths = {3};
@@ -339,7 +339,7 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
 
 // Queries that are alternatives at one position must have the same contexts as
 // separate queries at that position.
-TEST(AttentionPathsTest, AlternativesEqualQueriesOnTheirOwn) {
+TEST(AttentionPathsTest, AlternativesEqualSingleQueries) {
   for (const std::string& config : Configs()) {
     const Layer<double>& layer = Get<double>(config);
     Tape<double> tape;

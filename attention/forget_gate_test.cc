@@ -240,7 +240,7 @@ TEST(ForgetGateTest, AWarmStepAllocatesNothing) {
 // The sums are near -20,000, where adjacent floats differ by 0.002. The
 // difference of two sums must be computed before the score is added. Otherwise,
 // the last digits of the score would be lost.
-TEST(ForgetGateTest, FormsDifferencesBeforeItAddsThem) {
+TEST(ForgetGateTest, ComputesDifferencesBeforeAddingThem) {
   Tape<float> tape;
   const Var<float> scores = tape.Constant({1, 1, 1, 2}, {0.1F, 0.2F});
   const Var<float> sums = tape.Constant({1, 1, 1, 1}, {-20000});

@@ -286,7 +286,7 @@ TEST(LatentTest, TheNormDividesTheLatentByItsRootMeanSquare) {
 // bit-identical to plain attention. Small differences are permitted in the
 // gradient of x and in the absorbed form, which add or multiply in another
 // order.
-TEST(LatentTest, WithTheIdentityForALatentItIsPlainAttention) {
+TEST(LatentTest, AnIdentityLatentIsPlainAttention) {
   for (const char* attention :
        {"scaled_dot {}", "additive { width: 3 }",
         "gaussian {} normalizer { sparsemax {} }",
@@ -360,7 +360,7 @@ TEST(LatentTest, RankAndRotaryWidthFollowFromTheWidths) {
 }
 
 // A cache must only contain latents and rotary parts.
-TEST(LatentTest, ASourceHasRankAndRotaryNumbersAPosition) {
+TEST(LatentTest, ASourceStoresOnlyLatentsAndRotaryParts) {
   for (const char* form : {"MATERIALISED", "ABSORBED"}) {
     for (const int64_t rotary : {0, 4}) {
       Layer<float> layer(absl::StrCat(
@@ -376,7 +376,7 @@ TEST(LatentTest, ASourceHasRankAndRotaryNumbersAPosition) {
   }
 }
 
-TEST(LatentTest, HiddenPositionsReachNoOutput) {
+TEST(LatentTest, MaskedPositionsReachNoOutput) {
   const std::vector<int32_t> lengths = {3, 1};
   for (const char* form : {"MATERIALISED", "ABSORBED"}) {
     for (const char* attention :
@@ -413,7 +413,7 @@ TEST(LatentTest, AWarmStepAllocatesNothing) {
   }
 }
 
-TEST(ValidateLatentTest, PointsAtWhatCannotBeCombined) {
+TEST(ValidateLatentTest, LocatesInvalidCombinations) {
   const std::string layer = "heads: 2 head_width: 4 ";
   const std::string dot = " attention { scaled_dot {} }";
   EXPECT_THAT(

@@ -42,7 +42,7 @@ struct Masks {
   std::vector<int64_t> hidden;
 };
 
-TEST(MaskTest, APartShowsWhatTheWholeShows) {
+TEST(MaskTest, APartHasTheMaskOfTheWhole) {
   const Masks masks;
   const Positions positions = {.first_query = 2};
   for (const Mask& mask : masks.All()) {

@@ -35,7 +35,7 @@ TEST(TakeRowsTest, Gradients) {
       [](auto&, auto in) { return TakeRows(in[0], kRows); })});
 }
 
-TEST(TakeRowsTest, RowsThatAreLeftOutReachNothing) {
+TEST(TakeRowsTest, OmittedRowsReachNothing) {
   Tape<float> tape;
   const float nan = std::nanf("");
   const Var<float> x = tape.Input({2, 3, 1}, {10, nan, 30, 40, nan, nan});

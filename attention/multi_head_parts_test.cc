@@ -128,7 +128,7 @@ TEST(MultiHeadPartsTest, ParametersAreNamedAndInitialised) {
   EXPECT_EQ(without.store().num_elements(), plain.store().num_elements() + 2);
 }
 
-TEST(MultiHeadPartsTest, ParametersAreAllThereIsToSave) {
+TEST(MultiHeadPartsTest, AllStateIsInTheParameters) {
   const char* const config =
       "dot {} normalizer { scalable_softmax { bias: 1 } }";
   Layer saved(config);
@@ -183,7 +183,7 @@ TEST(MultiHeadPartsTest, PaddingChangesNoBit) {
   }
 }
 
-TEST(MultiHeadPartsTest, NoneIsAbsentToTheBit) {
+TEST(MultiHeadPartsTest, NoneIsBitIdenticalToAnAbsentField) {
   EXPECT_EQ(Layer("dot {} map_before { none {} } map_after { none {} } "
                   "sink { none {} } forget { none {} } selection { none {} } "
                   "position_encoding { none {} }",
@@ -194,7 +194,7 @@ TEST(MultiHeadPartsTest, NoneIsAbsentToTheBit) {
 
 // `additive` is computed row by row with and without a map, so both layers take
 // the same path.
-TEST(MultiHeadPartsTest, MapsThatAreTheIdentityAreAbsentToTheBit) {
+TEST(MultiHeadPartsTest, IdentityMapsAreBitIdenticalToNoMaps) {
   const std::vector<float> plain = Layer("additive {}").Run(5, 5);
   for (const char* map : {"top_k { keys: 5 }", "talking_heads {}"}) {
     EXPECT_EQ(
@@ -259,7 +259,7 @@ TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreNamedAndInitialised) {
 
 // The initial gain is 1. RMS norm makes the mean square of a head's query or
 // key 1, and L2 norm makes the sum of squares 1.
-TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreOfEachHead) {
+TEST(MultiHeadPartsTest, EachHeadNormalizesItsQueriesAndKeys) {
   for (const char* site : {"attention/queries", "attention/keys"}) {
     const auto square = [&](const char* fields, size_t count) {
       std::vector<float> x = Layer("dot {}", fields).Run(5, 5, site);

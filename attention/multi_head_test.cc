@@ -113,7 +113,7 @@ void ExpectNear(Var<T> got, Var<T> want, double tolerance) {
   }
 }
 
-TEST(SplitHeadsTest, KeepsTimeApartFromHeads) {
+TEST(SplitHeadsTest, SeparatesTimeFromHeads) {
   Tape<float> tape;
   const Var<float> x = tape.Input({1, 2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
   const Var<float> heads = SplitHeads(x, 2);
@@ -215,7 +215,7 @@ TEST(MultiHeadTest, CrossAttentionToItsOwnSequenceIsSelfAttention) {
              model.Run(x, copy, copy, {.mask = causal}).output, 0);
 }
 
-TEST(MultiHeadTest, AHeadFactorTakesAHeadAway) {
+TEST(MultiHeadTest, AHeadFactorOfZeroRemovesAHead) {
   Model<double> model("heads: 2 bias: false attention { dot {} }", {4, 4, 4});
   model.Set("output.weight", {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
   const Var<double> x = model.Input({1, 3, 4});
@@ -228,7 +228,7 @@ TEST(MultiHeadTest, AHeadFactorTakesAHeadAway) {
   }
 }
 
-TEST(MultiHeadTest, WeightsAreThoseBeforeDropout) {
+TEST(MultiHeadTest, ReportedWeightsAreBeforeDropout) {
   Model<double> model("heads: 2 attention { dot {} dropout: 0.5 }", {4, 4, 4});
   const Var<double> x = model.Input({1, 5, 4});
   const Model<double>::Output plain =
@@ -243,7 +243,7 @@ TEST(MultiHeadTest, WeightsAreThoseBeforeDropout) {
                                 plain.output.span().end()));
 }
 
-TEST(MultiHeadTest, ARowThatSeesNothingGivesTheBiasOfTheOutput) {
+TEST(MultiHeadTest, ARowWithoutVisibleKeysGivesTheOutputBias) {
   Model<double> model("heads: 2 attention { dot {} }", {4, 4, 4});
   model.Set("output.bias", {1, 2, 3, 4});
   const Var<double> x = model.Input({2, 3, 4});
@@ -270,7 +270,7 @@ TEST(MultiHeadTest, WidthsOfHeadsAndOutputAreIndependentOfTheQueries) {
             Shape({1, 2, 4}));
 }
 
-TEST(MultiHeadTest, TheOutputMayAloneHaveABias) {
+TEST(MultiHeadTest, OnlyTheOutputMayHaveABias) {
   const Model<float> model(
       "heads: 2 bias: false output_bias: true attention { dot {} }", {4, 4, 4});
   EXPECT_EQ(model.store.num_elements(), 4 * 4 * 4 + 4);
@@ -326,7 +326,7 @@ TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
 
 // The call with hooks and the kernel that reads heads side by side must give
 // the same output, up to rounding.
-TEST(MultiHeadTest, WhoWatchesChangesNoOutput) {
+TEST(MultiHeadTest, HooksChangeNoOutput) {
   for (const char* attention :
        {"dot {}", "dot { scale { learned: true } }", "scaled_dot {} window: 2",
         "scaled_dot {} position_encoding { alibi {} }", "bilinear {}",

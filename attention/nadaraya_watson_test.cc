@@ -140,7 +140,7 @@ TEST(NadarayaWatsonTest, StandardizesInDouble) {
             "1700000006");
 }
 
-TEST(NadarayaWatsonTest, OutOfReachOfACompactKernelIsZero) {
+TEST(NadarayaWatsonTest, PredictionsBeyondACompactKernelAreZero) {
   Regression regression("kernel { shape: BOXCAR width: 1.5 }");
   EXPECT_THAT(regression.model->Predict(*regression.forward, {0.0, 50.0}),
               ElementsAre(DoubleNear(2, 1e-14), 0));
@@ -155,7 +155,7 @@ TEST(NadarayaWatsonTest, ATrainingPointDoesNotSeeItself) {
   EXPECT_NEAR(whole.Loss({0}), 3 * 3, 1e-13);
 }
 
-TEST(NadarayaWatsonTest, EachQueryIsTheFirst) {
+TEST(NadarayaWatsonTest, QueriesAreIndependent) {
   for (const char* config :
        {"average {} window: 2", "average {} position_encoding { alibi {} }"}) {
     Regression regression(config, "leave_one_out: false");
@@ -184,7 +184,7 @@ TEST(NadarayaWatsonTest, TheLearnedWidthHasTheGradientOfTheLoss) {
   EXPECT_NE(gradient, 0);
 }
 
-TEST(NadarayaWatsonTest, SaysWhatATrainerAsks) {
+TEST(NadarayaWatsonTest, ReportsExamplesWorkAndDenominators) {
   Regression sums("average {}");
   Regression means("average {}", "", /*per_example=*/true);
   EXPECT_EQ(sums.model->num_examples(), 3);
@@ -197,7 +197,7 @@ TEST(NadarayaWatsonTest, SaysWhatATrainerAsks) {
   EXPECT_EQ(denominator, 2);
 }
 
-TEST(NadarayaWatsonTest, LeavesFinalizeToTheCallerIfWanted) {
+TEST(NadarayaWatsonTest, TheCallerMayFinalize) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   Attention score;
@@ -209,7 +209,7 @@ TEST(NadarayaWatsonTest, LeavesFinalizeToTheCallerIfWanted) {
   EXPECT_FALSE(model.parameters().finalized());
 }
 
-TEST(NadarayaWatsonTest, EvaluatesTrainingPointsByTheOthersAndTheTestByAll) {
+TEST(NadarayaWatsonTest, TrainingPointsDoNotPredictThemselvesInEvaluations) {
   Regression regression("average {}");
   const auto error = [&](Split split) {
     return MetricsOf(regression.model->Evaluate(*regression.forward, split))

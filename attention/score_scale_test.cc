@@ -101,7 +101,7 @@ TEST(ScoreScaleTest, ALearnedFactorIsOneForAllOrOneForEachDimension) {
               ElementsAre(1, 12, 7));
 }
 
-TEST(ScoreScaleTest, ScalesAndBiasesAreNoMatrices) {
+TEST(ScoreScaleTest, ScalesAndBiasesAreNotMatrices) {
   EXPECT_EQ(Score("dot { scale { per_dimension: true } }", 3).RoleOf("scale"),
             ParameterRole::kHeadBias);
   Score additive("additive { bias: true }", 3);

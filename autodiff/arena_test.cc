@@ -16,7 +16,7 @@ TEST(ArenaTest, AlignsEveryAllocation) {
   }
 }
 
-TEST(ArenaTest, SmallThingsMayShareALine) {
+TEST(ArenaTest, SmallAllocationsMayShareACacheLine) {
   Arena arena(256);
   char* array = arena.New<char>(20);
   EXPECT_EQ(arena.Allocate(8, 8), array + 24);
@@ -55,7 +55,7 @@ TEST(ArenaTest, MarksSayWhereMemoryLies) {
   EXPECT_EQ(arena.EndOfBlock(0).offset, 128u);
 }
 
-TEST(ArenaTest, WhatIsDenseLiesBehindTheRest) {
+TEST(ArenaTest, DenseArraysFollowOtherAllocations) {
   constexpr int64_t kMebi = int64_t{1} << 20;
   // One array is smaller than a huge page, and one is larger. One array does
   // not fit in the remaining memory of the block.
@@ -74,7 +74,7 @@ TEST(ArenaTest, WhatIsDenseLiesBehindTheRest) {
   }
 }
 
-TEST(ArenaTest, ResetLeavesOneBlockThatHoldsWhatWasUsed) {
+TEST(ArenaTest, ResetKeepsOneBlockOfTheUsedSize) {
   Arena arena(256);
   arena.New<char>(200);
   arena.New<char>(5000);
@@ -103,7 +103,7 @@ TEST(ArenaDeathTest, ReleasedMemoryIsPoisoned) {
 }
 #endif
 
-TEST(ArenaTest, HighWaterLeavesOutTheUnusedEndsOfBlocks) {
+TEST(ArenaTest, HighWaterExcludesUnusedEndsOfBlocks) {
   Arena arena(256);
   arena.New<char>(130);   // ends in the third cache line
   arena.New<char>(5000);  // a block of its own
@@ -113,7 +113,7 @@ TEST(ArenaTest, HighWaterLeavesOutTheUnusedEndsOfBlocks) {
   EXPECT_EQ(arena.high_water(), 192u + 5056u + 5001u);
 }
 
-TEST(ArenaTest, HighWaterLeavesOutBlocksThatWerePassedOver) {
+TEST(ArenaTest, HighWaterExcludesSkippedBlocks) {
   Arena arena(256);
   const Arena::Mark mark = arena.Save();
   arena.New<char>(256);
@@ -126,7 +126,7 @@ TEST(ArenaTest, HighWaterLeavesOutBlocksThatWerePassedOver) {
   EXPECT_EQ(arena.high_water(), 256u + 512u + 1024u);
 }
 
-TEST(ArenaTest, HighWaterIsTheMostEverInUse) {
+TEST(ArenaTest, HighWaterIsTheMaximumEverInUse) {
   Arena arena(1024);
   arena.New<char>(512);
   arena.Reset();

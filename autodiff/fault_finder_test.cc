@@ -47,7 +47,7 @@ TEST(FaultFinderTest, NamesTheFirstFaultBackward) {
   EXPECT_THAT(finder.fault(), HasSubstr("at norm"));
 }
 
-TEST(FaultFinderTest, AcceptsWhatGivesAScoreOfMinusInfinity) {
+TEST(FaultFinderTest, AcceptsOperationsThatGiveAScoreOfMinusInfinity) {
   Tape<double> tape;
   FaultFinder<double> finder(tape);
   tape.BeginScores();
@@ -170,7 +170,7 @@ TEST(FaultFinderTest, NamesAFaultInTheSeed) {
   EXPECT_THAT(finder.fault(), HasSubstr("made by the start of Backward()"));
 }
 
-TEST(FaultFinderTest, PutsTheObserverBackThatWasSet) {
+TEST(FaultFinderTest, RestoresThePreviousObserver) {
   Tape<double> tape;
   FaultFinder<double> outer(tape);
   {

@@ -66,7 +66,7 @@ std::chrono::steady_clock::time_point HalfMilliseconds() {
 }
 
 // Profiles a product of [50, 40] and [40, 50], its two gradients, and two sums.
-TEST(TapeProfileTest, ATableHasTheSumsOfAllTheLongestFirst) {
+TEST(TapeProfileTest, TheTableHasSumsOverTapesLongestFirst) {
   Tape<float> tape;
   TapeProfile profile(&HalfMilliseconds);
   tape.set_observer(&profile);
@@ -97,7 +97,7 @@ TEST(TapeProfileTest, ATableHasTheSumsOfAllTheLongestFirst) {
       "a core, measured now, is 1.0 GFLOP/s\n");
 }
 
-TEST(MeasuredPeakFlopsTest, IsThatOfACore) {
+TEST(MeasuredPeakFlopsTest, IsPlausibleForACore) {
   EXPECT_GT(MeasuredPeakFlops(), 1e7);
   EXPECT_LT(MeasuredPeakFlops(), 1e13);
 }

@@ -16,7 +16,7 @@ char* New(Arena& arena, size_t bytes) {
   return arena.New<char>(static_cast<int64_t>(bytes));
 }
 
-TEST(ReclaimedMemoryTest, WhatWasFreedIsGivenOutFromItsEnd) {
+TEST(ReclaimedMemoryTest, FreedMemoryIsReusedFromItsEnd) {
   Arena arena(8 * kMebi);
   char* const first = New(arena, kMebi);
   char* const second = New(arena, 2 * kMebi);
@@ -34,7 +34,7 @@ TEST(ReclaimedMemoryTest, WhatWasFreedIsGivenOutFromItsEnd) {
   EXPECT_EQ(memory.Allocate(kMebi, first), nullptr);
 }
 
-TEST(ReclaimedMemoryTest, WhatBelongsToAnOwnerIsFreedWithIt) {
+TEST(ReclaimedMemoryTest, MemoryIsFreedWithItsOwner) {
   Arena arena(8 * kMebi);
   char* const owners[] = {New(arena, 64), New(arena, 64), New(arena, kMebi)};
   char* const end = New(arena, 3 * kMebi);

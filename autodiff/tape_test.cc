@@ -134,7 +134,7 @@ TEST(TapeTest, AClosureMayTakeTheNodeOfItsOutput) {
   EXPECT_THAT(Grad(x), ElementsAre(15));
 }
 
-TEST(TapeTest, SkipsWhatDoesNotReachTheResult) {
+TEST(TapeTest, SkipsOperationsThatDoNotReachTheResult) {
   Tape<double> tape;
   Var<double> x = tape.Input({1}, {3});
   Var<double> unused = Square(x);
@@ -379,7 +379,7 @@ TEST_F(ReleaseTest, GradientsTakeThePlaceOfValues) {
   EXPECT_LT(released, kValues + kValues / 4);
 }
 
-TEST_F(ReleaseTest, WhatIsObservedStays) {
+TEST_F(ReleaseTest, ObservedValuesAreKept) {
   class Watcher : public TapeObserver<double> {
    public:
     void OnReset() override {}
@@ -403,7 +403,7 @@ TEST_F(ReleaseTest, WhatIsObservedStays) {
   EXPECT_EQ(watched, kept);
 }
 
-TEST_F(ReleaseTest, APassThatReplaysReleasesWhatItReplayed) {
+TEST_F(ReleaseTest, AReplayReleasesItsValues) {
   Tape<double> tape;
   Var<double> x = tape.Input({kSize}, std::vector<double>(kSize, 0.5));
   Var<double> y = tape.New({kSize}, true);
@@ -440,7 +440,7 @@ TEST(TapeDeathTest, ASecondBackwardIsRefused) {
   EXPECT_DEATH(tape.Backward(Square(y)), "was differentiated before");
 }
 
-TEST(TapeDeathTest, OnlyAScalarGoesBack) {
+TEST(TapeDeathTest, BackwardRequiresAScalar) {
   Tape<double> tape;
   Var<double> x = tape.Input({2}, {3, 4});
   EXPECT_DEATH(tape.Backward(x),

@@ -10,7 +10,7 @@
 namespace regard {
 namespace {
 
-TEST(WorkerPoolTest, DoesEachIndexOnceWhateverTheThreads) {
+TEST(WorkerPoolTest, RunsEachIndexOnceOnAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3, 8}) {
     WorkerPool pool(threads);
     EXPECT_EQ(pool.threads(), threads);
@@ -22,7 +22,7 @@ TEST(WorkerPoolTest, DoesEachIndexOnceWhateverTheThreads) {
   }
 }
 
-TEST(WorkerPoolTest, RoundsDoNotMixUnderHaste) {
+TEST(WorkerPoolTest, ShortRoundsDoNotMix) {
   WorkerPool pool(4);
   int64_t total = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -39,7 +39,7 @@ float Denormal() {
   return smallest * 0.5f;
 }
 
-TEST(WorkerPoolTest, EveryThreadFlushesDenormalsDuringTheWorkAlone) {
+TEST(WorkerPoolTest, ThreadsFlushDenormalsOnlyDuringWork) {
   for (const int threads : {1, 3}) {
     WorkerPool pool(threads);
     for (const int count : {1, 64}) {

@@ -28,7 +28,7 @@ std::vector<std::string> Configs() {
   return paths;
 }
 
-TEST(ConfigsTest, SayWhatTheyAre) {
+TEST(ConfigsTest, NameTheirMessageType) {
   const std::vector<std::string> paths = Configs();
   EXPECT_GE(paths.size(), 20);
   for (const std::string& path : paths) {

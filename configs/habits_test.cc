@@ -376,7 +376,7 @@ std::string Refusal(const absl::Status& status) {
   return error == std::string::npos ? line : line.substr(error + 7);
 }
 
-TEST_F(HabitsTest, WhatCanBeMeantIsTrained) {
+TEST_F(HabitsTest, OverridesWorkOrAreListed) {
   const Plugins plugins = BuiltInPlugins();
   int tried = 0;
   int refused = 0;

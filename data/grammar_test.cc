@@ -16,7 +16,7 @@
 namespace regard {
 namespace {
 
-TEST(GrammarTest, EntropyAndLengthAreThoseComputedByHand) {
+TEST(GrammarTest, EntropyAndLengthMatchHandComputedValues) {
   const Grammar grammar("S: 1 a | 3 bb A\nA: 2 c | 2 d");
   const double ln2 = std::log(2.0);
   EXPECT_NEAR(grammar.SentenceEntropy(),

@@ -102,7 +102,7 @@ double FirstPlaces(const char* exponent) {
          2000;
 }
 
-TEST(AssociativeRecallTest, TheExponentSaysHowSoon) {
+TEST(AssociativeRecallTest, TheExponentDeterminesHowSoonKeysOccur) {
   // There are five possible positions with equal probabilities.
   EXPECT_NEAR(FirstPlaces("1"), 0.2, 0.03);
   // The probability of the first position is 1 / (1 + 1/2 + .. + 1/5).

@@ -31,7 +31,7 @@ TEST(TokenizedCorpusTest, CountsEachSide) {
             "<unk>\n<pad>\n<bos>\n<eos>\nx\nb\na\n");
 }
 
-TEST(TokenizedCorpusTest, TiesStandInTheOrderOfTheirOwnSide) {
+TEST(TokenizedCorpusTest, TiesAreInTheOrderOfTheirSide) {
   TokenizedCorpus corpus;
   // Among the sources, `p` first occurs after `r`. An earlier target that
   // contains `p` must not matter.
@@ -76,7 +76,7 @@ TEST(TokenizedCorpusTest, TextCannotSpellAReservedToken) {
   EXPECT_THAT(corpus[0].source, ElementsAre(0, 4, 3));
 }
 
-TEST(TokenizedCorpusTest, OfNothingIsEmpty) {
+TEST(TokenizedCorpusTest, IsEmptyWithoutPairs) {
   TokenizedCorpus tokenized;
   EXPECT_EQ(tokenized.size(), 0);
   const ParallelCorpus corpus =

@@ -96,7 +96,7 @@ TEST(TableTest, ReadsWhatOtherProgramsWrite) {
               ElementsAre(2, 4));
 }
 
-TEST(TableTest, LinesEndInAnyWayAndBlankOnesArePassedOver) {
+TEST(TableTest, AcceptsAllLineEndsAndIgnoresBlankLines) {
   EXPECT_THAT(All("x,y\r1,2\r\n\u00a0\r\n\r3,4").y, ElementsAre(2, 4));
 }
 
@@ -181,7 +181,7 @@ std::string ErrorOf(absl::string_view text,
   return std::string(Read(text, options).status().message());
 }
 
-TEST(TableTest, SaysWhereAFieldIsNoNumber) {
+TEST(TableTest, ReportsFieldsThatAreNotNumbers) {
   EXPECT_THAT(
       ErrorOf("x,y\n1,2\n3,\n"),
       EndsWith(

@@ -27,7 +27,7 @@ TEST(TargetLengthsTest, ReadsTheNumbersThatItWrites) {
   EXPECT_EQ(read.unknown, 0);
 }
 
-TEST(TargetLengthsTest, OtherNumbersAreNoLengths) {
+TEST(TargetLengthsTest, InvalidNumbersAreIgnored) {
   EXPECT_FALSE(TargetLengths::FromNumbers({}).unknown.has_value());
   EXPECT_EQ(TargetLengths::FromNumbers({}).longest, 0);
   const TargetLengths read = TargetLengths::FromNumbers(

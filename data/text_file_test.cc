@@ -72,7 +72,7 @@ TEST(TextFileTest, EveryMemberOfAGzipIsReadWhole) {
   }
 }
 
-TEST(TextFileTest, ZerosBehindAGzipAreNoText) {
+TEST(TextFileTest, ZerosAfterAGzipAreIgnored) {
   Write("text.gz", Zipped("a b\nc d\n") + std::string(512, '\0'));
   EXPECT_THAT(*Lines("text.gz"), ElementsAre("a b", "c d"));
   // The zeros continue beyond the first chunk of the file that is read.
@@ -94,7 +94,7 @@ TEST(TextFileTest, AWholeTextMayBeCompressed) {
                        HasSubstr("text.gz: error: byte ")));
 }
 
-TEST(TextFileTest, WhereverAGzipIsCutIsALocatedError) {
+TEST(TextFileTest, ATruncatedGzipIsALocatedError) {
   const std::string whole = Zipped("one\ntwo\nthree\n");
   for (size_t size = 2; size < whole.size(); ++size) {
     Write("text.gz", whole.substr(0, size));
@@ -118,7 +118,7 @@ TEST(TextFileTest, LongTextsArePlainOrCompressed) {
   EXPECT_EQ(*Lines("text.gz"), *plain);
 }
 
-TEST(TextFileTest, AnErrorOfTheDiskIsTheMachines) {
+TEST(TextFileTest, DiskErrorsAreMachineFailures) {
   static FileOperations system;
   std::string text;
   for (int i = 0; i < 50000; ++i) {

@@ -155,7 +155,7 @@ TEST_F(RanksOfBatchesTest, ShareThemAndHaveAllInOrder) {
   }
 }
 
-TEST_F(RanksOfBatchesTest, EachComputesAllOfWhatIsWatched) {
+TEST_F(RanksOfBatchesTest, EachRankComputesAllHookedPasses) {
   SiteRecorder<float> watcher({"*"});
   for (const Share& share : SharesOf(2, 1, 7, &watcher)) {
     EXPECT_EQ(share.computed.size(), 7);
@@ -193,13 +193,13 @@ TEST_F(BatchesTest, PassesOfThreadsAreKeptFromCallToCall) {
   EXPECT_EQ(Takers(10, /*together=*/3), Takers(10, /*together=*/3));
 }
 
-TEST_F(BatchesTest, FewerPiecesThanThreadsShareTheProductsOfEach) {
+TEST_F(BatchesTest, FewPiecesShareThreadsWithinEachPass) {
   WorkerPool pool(4);
   const InferenceThreads help(pool);
   EXPECT_EQ(Takers(3).size(), 1);
 }
 
-TEST_F(BatchesTest, WhoIsWatchedWorksAlone) {
+TEST_F(BatchesTest, AHookedPassUsesOneThread) {
   WorkerPool pool(2);
   const InferenceThreads help(pool);
   SiteRecorder<float> watcher({"*"});

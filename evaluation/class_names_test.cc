@@ -30,7 +30,7 @@ TEST(ClassNamesTest, ClassesOfOneNameAreOne) {
       "2 classes are named 'crane': a prediction is correct if its name is");
 }
 
-TEST(ClassNamesTest, OtherwiseEachIsItself) {
+TEST(ClassNamesTest, UniqueNamesAreSeparateClasses) {
   const ClassNames names({"a", "b"});
   EXPECT_EQ(names.BestLabel({kQuarter, kHalf}), 1);
   EXPECT_EQ(names.Loss({kQuarter, kHalf}, 0), -kQuarter);

@@ -33,7 +33,7 @@ TEST(CheckIsTextTest, ATextIsUtf8) {
             "byte 2: the text is not valid UTF-8");
 }
 
-TEST(CheckIsTextTest, AnImageThatIsThereIsNoText) {
+TEST(CheckIsTextTest, AnExistingImageIsNotText) {
   for (const char* name : {"a.png", "a.JPG", "a.jpeg", "a.txt"}) {
     const std::string path = JoinPath(::testing::TempDir(), name);
     EXPECT_TRUE(CheckIsText({.text = path}).ok()) << name;
@@ -52,7 +52,7 @@ TEST(TextOrPairTest, APairHasATabBetween) {
           "expected a text, or two texts separated by a tab; got 2 tabs"));
 }
 
-TEST(RankedChoicesTest, AreTheLikeliestAndTheFirstOfEqualOnes) {
+TEST(RankedChoicesTest, AreTheMostLikelyAndTheFirstOfEqualChoices) {
   const auto ranked = [](size_t most) {
     std::string names;
     for (const Prediction::Choice& choice :
@@ -67,7 +67,7 @@ TEST(RankedChoicesTest, AreTheLikeliestAndTheFirstOfEqualOnes) {
   EXPECT_EQ(ranked(1), "b");
 }
 
-TEST(PredictionRequestTest, IsOfNoExampleAtFirst) {
+TEST(PredictionRequestTest, HasNoExampleByDefault) {
   EXPECT_EQ(PredictionRequest().example, -1);
 }
 

@@ -73,19 +73,19 @@ TEST(ConfidenceTest, StaysInTheRangeOfItsValues) {
   EXPECT_EQ(ConfidenceText(confidence), "0.9529 [0.85, 1]");
 }
 
-TEST(ConfidenceTest, OfOneValueIsThatValue) {
+TEST(ConfidenceTest, IsTheOnlyValue) {
   EXPECT_EQ(ComputeConfidenceInterval({3}).mean, 3);
   EXPECT_EQ(ComputeConfidenceInterval({3}).half_width, 0);
 }
 
-TEST(ConfidenceTest, OfWhatIsNotFiniteIsNotFinite) {
+TEST(ConfidenceTest, IsNotFiniteForNonFiniteValues) {
   std::vector<double> values(1000, 1.0);
   for (size_t i = 0; i < values.size(); i += 3) values[i] = std::nan("");
   EXPECT_TRUE(std::isnan(ComputeConfidenceInterval(values).mean));
   EXPECT_TRUE(std::isnan(ComputeConfidenceInterval(values).half_width));
 }
 
-TEST(ComparePairedTest, WhatIsNotANumberIsNeverSignificant) {
+TEST(ComparePairedTest, NanIsNeverSignificant) {
   const PairedTests tests =
       Compare(Shares({1, std::nan(""), 1}), Shares({0, 0, 0}));
   EXPECT_TRUE(std::isnan(tests.difference));
@@ -101,7 +101,7 @@ TEST(ConfidenceDeathTest, NeedsValues) {
 // The half width must be 1.96 standard errors. The standard error of a fraction
 // p of n is sqrt(p (1 - p) / n). With 1,000 resamples, the bootstrap has its
 // own sampling error of about 4 %.
-TEST(BootstrapTest, FindsTheStandardErrorOfAShare) {
+TEST(BootstrapTest, FindsTheStandardErrorOfAFraction) {
   const ExampleMetric metric = FirstRight(300, 400);
   const ConfidenceInterval confidence =
       BootstrapConfidence(metric, All(metric), 1);
@@ -119,7 +119,7 @@ TEST(BootstrapTest, IsAFunctionOfTheSeed) {
   EXPECT_NE(mean(1), mean(2));
 }
 
-TEST(BootstrapTest, OfExamplesThatAreAlikeHasNoWidth) {
+TEST(BootstrapTest, HasNoWidthForEqualExamples) {
   const ExampleMetric metric = FirstRight(3, 7);
   const ConfidenceInterval right = BootstrapConfidence(metric, {0, 1, 2}, 1);
   EXPECT_EQ(right.mean, 1);
@@ -127,7 +127,7 @@ TEST(BootstrapTest, OfExamplesThatAreAlikeHasNoWidth) {
   EXPECT_EQ(BootstrapConfidence(metric, {6}, 1).mean, 0);
 }
 
-TEST(BootstrapTest, KnowsEachMetricOfEachSetThatHasExamples) {
+TEST(BootstrapTest, CoversEachMetricOfEachSetWithExamples) {
   EvaluatedSet set = {.examples = {{}, {}}};
   set.metrics = {FirstRight(1, 2)};
   const auto intervals = BootstrapConfidence({EvaluatedSet(), set}, 1);
@@ -159,7 +159,7 @@ TEST(ComparePairedTest, ABetterRunIsBetter) {
 // The results of the two runs differ on two examples, and the run is better on
 // both. Two of the four ways to swap these results keep or reverse the
 // difference, so the p-value must be about 1/2.
-TEST(ComparePairedTest, RandomizationHasTheShareOfSwaps) {
+TEST(ComparePairedTest, RandomizationCountsTheFractionOfSwaps) {
   const PairedTests tests = Compare(FirstRight(7, 9), FirstRight(5, 9));
   EXPECT_NEAR(tests.randomization_p, 0.5, 0.02);
   // With five differing examples, the fraction is 2 of 32.
@@ -167,7 +167,7 @@ TEST(ComparePairedTest, RandomizationHasTheShareOfSwaps) {
               1.0 / 16, 0.01);
 }
 
-TEST(ComparePairedTest, TheOtherWayRoundOnlyTheSignChanges) {
+TEST(ComparePairedTest, SwappingRunsChangesOnlyTheSign) {
   const ExampleMetric run = Shares({1, 0, 0.5, 1, 1, 0, 1});
   const ExampleMetric baseline = Shares({0, 0, 1, 1, 0, 0, 0});
   const PairedTests there = Compare(run, baseline);
@@ -217,7 +217,7 @@ TEST(ComparePairedTest, AnExampleOfSeveralSetsIsOneUnit) {
   EXPECT_NEAR(tests.randomization_p, 2.0 / 8, 0.02);
 }
 
-TEST(ExampleKeysTest, TellExamplesApart) {
+TEST(ExampleKeysTest, DistinguishExamples) {
   const EvaluatedSet set = {
       .examples = {{"a", "b", "x", 1}, {"a", "c", "x", 1}, {"a", "b", "y", 1}}};
   const std::vector<uint64_t> keys = ExampleKeys(set);
@@ -233,7 +233,7 @@ TEST(ComparePairedDeathTest, NeedsTheSameExamples) {
   EXPECT_DEATH(ComparePaired({}), "nothing to compare");
 }
 
-TEST(ExamplesKeyTest, TellsSetsApart) {
+TEST(ExamplesKeyTest, DistinguishesSets) {
   EvaluatedSet set = {.examples = {{"a", "bc", "output", 1}}};
   const uint64_t key = ExamplesKey(set);
   set.examples[0].output = "other";
@@ -264,7 +264,7 @@ TEST(PairedPermutationTest, CannotBeSignificantWithFivePairs) {
   EXPECT_EQ(PairedPermutationTest({1, 2, 3, 4, 5}), 0.0625);
 }
 
-TEST(PairedPermutationTest, SaysNothingOfOnePair) {
+TEST(PairedPermutationTest, HasNoPValueForOnePair) {
   EXPECT_EQ(PairedPermutationTest({3.5}), 1);
 }
 
@@ -274,7 +274,7 @@ TEST(PairedPermutationTest, HasNoPValueWithoutPairsOrFiniteNumbers) {
       PairedPermutationTest({1, std::numeric_limits<double>::quiet_NaN()})));
 }
 
-TEST(PairedPermutationTest, TakesEqualRunsForNoDifference) {
+TEST(PairedPermutationTest, EqualRunsDoNotDiffer) {
   EXPECT_EQ(PairedPermutationTest({0, 0, 0, 0, 0, 0, 0}), 1);
 }
 
@@ -301,7 +301,7 @@ TEST(PairedPermutationTest, FlipsEverySignOfMoreThanSixtyFourPairs) {
   EXPECT_EQ(PairedPermutationTest(differences), 1.0 / (kRandomChoices + 1));
 }
 
-TEST(PermutationInterval, OfSixSpansAllDifferences) {
+TEST(PermutationInterval, SpansAllSixDifferences) {
   // The ends are the smallest and the largest of 63 means, because 64 * 0.025
   // is less than 2.
   const auto interval = PermutationInterval({3, 1, 2, 6, 5, 4});
@@ -310,7 +310,7 @@ TEST(PermutationInterval, OfSixSpansAllDifferences) {
   EXPECT_EQ(interval->high, 6);
 }
 
-TEST(PermutationInterval, OfSevenIsWithinThem) {
+TEST(PermutationInterval, IsNarrowerThanSevenDifferences) {
   // The ends are the third smallest and the third largest of 127 means, because
   // 128 * 0.025 is 3.2. The means outside of the interval are 0, 0.5 (of 0 and
   // 1), 12.5 and 13.
@@ -320,7 +320,7 @@ TEST(PermutationInterval, OfSevenIsWithinThem) {
   EXPECT_EQ(interval->high, 12);
 }
 
-TEST(PermutationInterval, ExcludesZeroWhereTheTestRejectsIt) {
+TEST(PermutationInterval, ExcludesZeroIfTheTestRejectsIt) {
   const std::vector<std::vector<double>> cases = {
       {1, 2, 3, 4, 5, 6},         {-1, 2, 3, 4, 5, 6},
       {-1, 2, 3, 4, 5, 6, 7},     {-4, 2, 3, 4, 5, 6, 7},
@@ -355,7 +355,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::IsNan;
 
-TEST(HolmAdjusted, MultipliesEachByThoseNotYetRejected) {
+TEST(HolmAdjusted, MultipliesEachByTheNumberNotYetRejected) {
   EXPECT_THAT(HolmAdjusted({0.04, 0.01, 0.03}),
               ElementsAre(DoubleEq(0.06), DoubleEq(0.03), DoubleEq(0.06)));
 }
@@ -368,15 +368,17 @@ TEST(HolmAdjusted, StopsAtOne) {
   EXPECT_THAT(HolmAdjusted({0.5, 0.9}), ElementsAre(1, 1));
 }
 
-TEST(HolmAdjusted, CountsWhatCouldNotBeTested) {
+TEST(HolmAdjusted, CountsComparisonsWithoutATest) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(HolmAdjusted({nan, 0.25, 0.125}),
               ElementsAre(IsNan(), 0.5, 0.375));
 }
 
-TEST(HolmAdjusted, TakesNoPValues) { EXPECT_THAT(HolmAdjusted({}), IsEmpty()); }
+TEST(HolmAdjusted, AcceptsNoPValues) {
+  EXPECT_THAT(HolmAdjusted({}), IsEmpty());
+}
 
-TEST(SeedsForSignificance, IsTheFewestThatHolmLeavesSignificant) {
+TEST(SeedsForSignificance, IsTheSmallestSignificantNumberAfterHolm) {
   for (const size_t comparisons : {1, 2, 3, 5, 12}) {
     const int seeds = SeedsForSignificance(comparisons);
     // All differences of a comparison have the same sign, and all comparisons
@@ -406,14 +408,14 @@ TEST(Summarize, DividesByOneLessThanTheCount) {
   EXPECT_DOUBLE_EQ(summary.standard_deviation, std::sqrt(7));
 }
 
-TEST(Summarize, KnowsNoDeviationOfOneValue) {
+TEST(Summarize, HasNoDeviationForOneValue) {
   const SampleSummary summary = Summarize({2.5});
   EXPECT_EQ(summary.n, 1);
   EXPECT_EQ(summary.mean, 2.5);
   EXPECT_TRUE(std::isnan(summary.standard_deviation));
 }
 
-TEST(Summarize, KnowsNoMeanOfNothing) {
+TEST(Summarize, HasNoMeanWithoutValues) {
   const SampleSummary summary = Summarize({});
   EXPECT_EQ(summary.n, 0);
   EXPECT_TRUE(std::isnan(summary.mean));

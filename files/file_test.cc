@@ -51,7 +51,7 @@ class FileTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(FileTest, WhatIsWrittenIsRead) {
+TEST_F(FileTest, ReadsWhatItWrites) {
   const std::string bytes("a\0\xff\n", 4);
   ASSERT_THAT(WriteFileAtomically(Path("x"), bytes), IsOk());
   EXPECT_EQ(ReadFile(Path("x"), 4).value(), bytes);
@@ -95,7 +95,7 @@ TEST_F(FileTest, ErrorsNameTheFileAndTheReason) {
                        HasSubstr("/none/x: cannot create")));
 }
 
-TEST_F(FileTest, AnErrorOfTheMachineIsToldFromAWrongPath) {
+TEST_F(FileTest, MachineFailuresDifferFromWrongPaths) {
   for (const int error : {EACCES, EPERM, EIO, ESTALE, EMFILE, ENOMEM, ENOSPC,
                           EDQUOT, EROFS, EFBIG, EOVERFLOW, ETIMEDOUT}) {
     EXPECT_TRUE(IsMachineFailure(FileError("a", "read", error))) << error;
@@ -111,7 +111,7 @@ TEST_F(FileTest, AnErrorOfTheMachineIsToldFromAWrongPath) {
   EXPECT_FALSE(IsMachineFailure(absl::DataLossError("")));
 }
 
-TEST_F(FileTest, KindsOfPathsAreToldApartWithoutFollowingLinks) {
+TEST_F(FileTest, DistinguishesKindsOfPathsWithoutFollowingLinks) {
   ASSERT_THAT(WriteFileAtomically(Path("x"), ""), IsOk());
   ASSERT_EQ(symlink("x", Path("link").c_str()), 0);
   ASSERT_EQ(symlink("nowhere", Path("dangling").c_str()), 0);
@@ -153,7 +153,7 @@ TEST_F(FileTest, ModesFollowTheUmask) {
   EXPECT_EQ(info.st_mode & 0777, 0750u);
 }
 
-TEST_F(FileTest, MakingFoldersAgainIsNoErrorButAFileInTheWayIs) {
+TEST_F(FileTest, ExistingFoldersAreAcceptedAndFilesInTheWayRejected) {
   ASSERT_THAT(MakeDirectories(Path("d/e/"), files_), IsOk());
   EXPECT_THAT(MakeDirectories(Path("d/e"), files_), IsOk());
   ASSERT_THAT(WriteFileAtomically(Path("f"), ""), IsOk());
@@ -226,7 +226,7 @@ TEST_F(FileTest, AFullDiskLeavesTheOldFileAndNothingElse) {
   EXPECT_THAT(ListDirectory(folder_).value(), ElementsAre("x"));
 }
 
-TEST_F(FileTest, AfterAFailedWriteAFileEndsWithWhatWasThereBefore) {
+TEST_F(FileTest, AFailedAppendLeavesTheFileUnchanged) {
   FullDisk disk(5);
   auto writer = FileWriter::Create(Path("x"), disk);
   ASSERT_THAT(writer, IsOk());
@@ -260,7 +260,7 @@ TEST_F(FileTest, ALinkIsReplacedOrStaysAsItWas) {
               HasSubstr("link: cannot make a link: "));
 }
 
-TEST(ResolveUserPathTest, ARelativePathCountsFromWhereTheCommandWasTyped) {
+TEST(ResolveUserPathTest, ARelativePathStartsInTheWorkingDirectoryOfTheUser) {
   setenv("BUILD_WORKING_DIRECTORY", "/home/lab", 1);
   EXPECT_EQ(ResolveUserPath("a/b"), "/home/lab/a/b");
   EXPECT_EQ(ResolveUserPath("/a/b"), "/a/b");

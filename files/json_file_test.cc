@@ -37,7 +37,7 @@ TEST(JsonTextTest, NumbersAreTheShortestThatReadBack) {
   EXPECT_EQ(JsonText(std::numeric_limits<double>::denorm_min()), "5e-324");
 }
 
-TEST(JsonTextTest, WhatJsonLacksIsNull) {
+TEST(JsonTextTest, ValuesThatJsonLacksAreNull) {
   EXPECT_EQ(JsonText(std::numeric_limits<double>::quiet_NaN()), "null");
   EXPECT_EQ(JsonText(-std::numeric_limits<double>::infinity()), "null");
 }
@@ -173,7 +173,7 @@ TEST(JsonFileTest, NamesInAFileAreEscapedAndWhole) {
                "a.json:1:44: error: x\\x00 is missing"));
 }
 
-TEST(JsonFileTest, AnAbsentFieldIsAProblemUnlessThereIsAValueForIt) {
+TEST(JsonFileTest, AnAbsentFieldWithoutADefaultIsAProblem) {
   auto file = JsonFile::Parse("\n{\"n\": null}", "a.json");
   ASSERT_THAT(file, IsOk());
   const JsonObject json = file->root();

@@ -48,7 +48,7 @@ TEST(LineReaderTest, JoinsThePiecesOfALine) {
   EXPECT_THAT(reader.status("pieces"), IsOk());
 }
 
-TEST(LineReaderTest, NothingHasNoLine) {
+TEST(LineReaderTest, EmptyInputHasNoLine) {
   LineReader reader(Pieces({}), 100);
   EXPECT_THAT(Lines(reader), IsEmpty());
 }
@@ -58,7 +58,7 @@ TEST(LineReaderTest, CutsLinesThatExceedTheLimit) {
   EXPECT_THAT(Lines(reader), ElementsAre("abc", "abc...", "abc...", "f"));
 }
 
-TEST(LineReaderTest, LinesEndInAnyWay) {
+TEST(LineReaderTest, AcceptsAllLineEnds) {
   const std::string text = "a\r\n\rb\rc\n\n\r\rd\r";
   // The lines must not depend on how the bytes are divided into pieces.
   for (size_t first = 0; first <= text.size(); ++first) {
@@ -112,7 +112,7 @@ TEST(LineReaderTest, SaysWhyReadingEnded) {
   EXPECT_FALSE(IsMachineFailure(status(EISDIR)));
 }
 
-TEST(LineReaderTest, IsReadyWhereALineIsThere) {
+TEST(LineReaderTest, IsReadyIfALineIsAvailable) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   LineReader reader(ends[0], 100);

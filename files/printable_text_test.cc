@@ -5,7 +5,7 @@
 namespace regard {
 namespace {
 
-TEST(PrintableTextTest, DropsWhatATerminalWouldObey) {
+TEST(PrintableTextTest, DropsTerminalControlCodes) {
   EXPECT_EQ(PrintableText("a\x1b[31mb\x07\x7f"), "a[31mb");
   EXPECT_EQ(PrintableText("a\nb\tc\rd"), "a b cd");
   // U+009B, the one-character form of ESC [.

@@ -74,7 +74,7 @@ TEST(SafetensorsTest, WritesTheFormatsBytes) {
   EXPECT_EQ(Written({{"a", {1, 2}, a}, {"b", {}, b}}), expected);
 }
 
-TEST(SafetensorsTest, WhatIsWrittenIsReadBitForBit) {
+TEST(SafetensorsTest, ReadsBackTheSameBits) {
   const std::vector<float> values = {std::nanf("0x5"),
                                      -0.0f,
                                      std::numeric_limits<float>::infinity(),
@@ -100,7 +100,7 @@ TEST(SafetensorsTest, WhatIsWrittenIsReadBitForBit) {
   EXPECT_THAT(reader->Read("none", {0, 4}, {}), IsOk());
 }
 
-TEST(SafetensorsTest, NoTensorsAreAFileToo) {
+TEST(SafetensorsTest, AcceptsNoTensors) {
   const auto reader = Opened(Written({}));
   ASSERT_THAT(reader, IsOk());
   EXPECT_TRUE(reader->header().tensors.empty());
@@ -376,7 +376,7 @@ TEST(SafetensorsTest, NoFlippedHeaderByteCrashesOrReadsOutOfBounds) {
   }
 }
 
-TEST(SafetensorsDeathTest, AShapeThatIsNotTheValuesIsABrokenContract) {
+TEST(SafetensorsDeathTest, RequiresAsManyValuesAsTheShape) {
   const std::vector<float> values = {1.0f};
   EXPECT_DEATH(Written({{"w", {2}, values}}), "w \\[2\\]");
   EXPECT_DEATH(Written({{"w", {1}, values}, {"w", {1}, values}}),

@@ -47,7 +47,7 @@ TEST(AppendUtf8Test, IsTheInverseOfCharacters) {
   EXPECT_EQ(text, "a\u00e9\u20ac\U0001f600");
 }
 
-TEST(SplitOnWhitespaceTest, KnowsWideAndNarrowSpaces) {
+TEST(SplitOnWhitespaceTest, SplitsAtWideAndNarrowSpaces) {
   EXPECT_THAT(SplitOnWhitespace("  a\tb\xe2\x80\xaf"
                                 "c\xc2\xa0\xe3\x80\x80"
                                 "d "),
@@ -56,7 +56,7 @@ TEST(SplitOnWhitespaceTest, KnowsWideAndNarrowSpaces) {
   EXPECT_THAT(SplitOnWhitespace(" \n"), IsEmpty());
 }
 
-TEST(LowerCaseTest, EqualsPythons) {
+TEST(LowerCaseTest, MatchesPython) {
   EXPECT_EQ(LowerCase(""), "");
   EXPECT_EQ(LowerCase("STRA\u00dfE \u00c9T\u00c9"),
             "stra\u00dfe \u00e9t\u00e9");
@@ -78,7 +78,7 @@ std::vector<std::string> Streamed(absl::string_view bytes) {
   return pieces;
 }
 
-TEST(Utf8Test, AStreamHoldsBytesBackUntilTheCharacterIsWhole) {
+TEST(Utf8Test, AStreamWaitsForWholeCharacters) {
   EXPECT_THAT(Streamed("a\u00e9b"), ElementsAre("a", "", "\u00e9", "b", ""));
   EXPECT_THAT(Streamed("\U0001F600"),
               ElementsAre("", "", "", "\U0001F600", ""));
@@ -95,7 +95,7 @@ TEST(Utf8Test, AStreamHoldsBytesBackUntilTheCharacterIsWhole) {
 
 // The result must be the same as with Python's b"..".decode("utf-8",
 // "replace").
-TEST(Utf8Test, AStreamReplacesWhatIsNoCharacter) {
+TEST(Utf8Test, AStreamReplacesInvalidCharacters) {
   const std::string kBad = "\uFFFD";
   const std::pair<absl::string_view, std::string> cases[] = {
       {"\xff\xfe", kBad + kBad},

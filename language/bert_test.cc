@@ -47,7 +47,7 @@ TEST(BertTest, HasThePublishedSizes) {
   EXPECT_EQ(CountOf("", 30522), 109'482'240);
 }
 
-TEST(BertTest, DefaultsAreThosePublished) {
+TEST(BertTest, DefaultsMatchPublishedValues) {
   const TransformerConfig config = BertTransformer(
       Parse<BertConfig>("transformer { width: 8 dropout: 0.25 }"));
   EXPECT_EQ(config.width(), 8);
@@ -142,7 +142,7 @@ TEST(BertTest, RowsDoNotDependOnTheirBatch) {
               ElementsAreArray(all.data() + 24, static_cast<size_t>(18)));
 }
 
-TEST(BertTest, OfNoTypesAreOfTheFirst) {
+TEST(BertTest, MissingTypesAreTheFirstType) {
   SmallBert<float> small;
   Forward<float>& forward = small.run().Begin();
   const int32_t ids[] = {1, 2, 3};
@@ -156,7 +156,7 @@ TEST(BertTest, OfNoTypesAreOfTheFirst) {
   EXPECT_NE(hidden({}), hidden(others));
 }
 
-TEST(BertTest, LossOfTheHeadIsThatOfItsLogits) {
+TEST(BertTest, LossOfTheHeadMatchesItsLogits) {
   SmallBert<double> small;
   Forward<double>& forward = small.run().Begin();
   const Var<double> hidden = small.run().Input({3, 6});
@@ -172,7 +172,7 @@ TEST(BertTest, LossOfTheHeadIsThatOfItsLogits) {
               1e-12);
 }
 
-TEST(BertTest, KnowsItsLongestText) {
+TEST(BertTest, HasALongestPosition) {
   EXPECT_EQ(SmallBert<float>().bert().longest_position(), 8);
   const SmallBert<float> relative(
       "transformer { position_embedding { kind: NONE } attention { attention "
@@ -180,7 +180,7 @@ TEST(BertTest, KnowsItsLongestText) {
   EXPECT_EQ(relative.bert().longest_position(), 5);
 }
 
-TEST(BertDeathTest, RefusesWhatItHasNot) {
+TEST(BertDeathTest, RejectsMissingPartsAndPositions) {
   SmallBert<float> small("pooler: false");
   Forward<float>& forward = small.run().Begin();
   EXPECT_FALSE(small.bert().has_pooler());

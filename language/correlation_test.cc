@@ -18,7 +18,7 @@ using ::testing::IsNan;
 constexpr double kX[] = {0.3, 0.9, -0.2, 0.9, 0.5, 0.45};
 constexpr double kY[] = {1.5, 5, 0, 3.8, 3.8, 1};
 
-TEST(CorrelationTest, IsThatOfScipy) {
+TEST(CorrelationTest, MatchesScipy) {
   EXPECT_THAT(CorrelationMetric("pearson", kX, kY).Value(),
               DoubleNear(0.8804282007238671, 1e-14));
   const std::vector<double> x = RanksOf(kX);
@@ -45,7 +45,7 @@ TEST(CorrelationTest, IsExactWhereNumbersAreLarge) {
   EXPECT_EQ(metric.ValueOf({1, 1}), 0);
 }
 
-TEST(CorrelationTest, IsZeroOfWhatIsConstant) {
+TEST(CorrelationTest, IsZeroForConstants) {
   const double same[] = {4, 4, 4};
   const double other[] = {1, 2, 3};
   EXPECT_EQ(CorrelationMetric("x", same, other).Value(), 0);
@@ -53,7 +53,7 @@ TEST(CorrelationTest, IsZeroOfWhatIsConstant) {
   EXPECT_EQ(CorrelationMetric("x", {}, {}).Value(), 0);
 }
 
-TEST(CorrelationTest, IsNanWhereANumberIs) {
+TEST(CorrelationTest, IsNanIfANumberIsNan) {
   const double x[] = {1, std::nan(""), 3};
   const double y[] = {1, 2, 4};
   EXPECT_TRUE(std::isnan(CorrelationMetric("pearson", x, y).Value()));
@@ -63,7 +63,7 @@ TEST(CorrelationTest, IsNanWhereANumberIs) {
   EXPECT_THAT(RanksOf(x), Each(IsNan()));
 }
 
-TEST(CorrelationDeathTest, WantsAsManyOfEach) {
+TEST(CorrelationDeathTest, RequiresEqualSizes) {
   EXPECT_DEATH(CorrelationMetric("pearson", {1, 2}, {1}), "pearson");
 }
 

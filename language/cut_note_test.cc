@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(CutNotesTest, SayHowMuchIsRead) {
+TEST(CutNotesTest, ReportTheReadPart) {
   const WordPiece pieces =
       WordPiece::FromText("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n", "v", {})
           .value();

@@ -121,7 +121,7 @@ absl::Span<float> BiasAlone(LanguageModel& model) {
   return parameters.value(*parameters.FindByName("output.bias"));
 }
 
-TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
+TEST_F(GeneratorTest, GreedyChoicesAreTheMostLikelyIdsOfAFullPass) {
   // Generates without interventions, and with an intervention that replaces the
   // attention weights of head 1 in all layers.
   google::protobuf::RepeatedPtrField<Intervention> none;
@@ -161,7 +161,7 @@ TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
   }
 }
 
-TEST_F(GeneratorTest, OfALongPromptTheLastHalfBlockIsRead) {
+TEST_F(GeneratorTest, ReadsTheLastHalfBlockOfALongPrompt) {
   LanguageModel model = Make("block: 12");
   Spread(model);
   const std::vector<int32_t> prompt = {0, 1, 2, 3, 4, 5, 6,
@@ -171,7 +171,7 @@ TEST_F(GeneratorTest, OfALongPromptTheLastHalfBlockIsRead) {
             Continue(model, half, Greedy(5)));
 }
 
-TEST_F(GeneratorTest, SamplesDependOnSeedAndPromptAlone) {
+TEST_F(GeneratorTest, SamplesDependOnlyOnSeedAndPrompt) {
   LanguageModel model = Make("block: 12");
   GenerationOptions options;
   options.length = 30;
@@ -200,7 +200,7 @@ TEST_F(GeneratorTest, ALineEndsWhereTheModelEndsIt) {
   EXPECT_TRUE(ended.finished);
 }
 
-TEST_F(GeneratorTest, StopsWhenItIsTold) {
+TEST_F(GeneratorTest, StopsOnRequest) {
   LanguageModel model = Make("block: 12");
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
@@ -229,7 +229,7 @@ TEST_F(GeneratorTest, StopsWhenItIsTold) {
 
 // A block has 12 ids. Prompts of different lengths join the batch at different
 // steps. When a text fills the block, its last half block is read again.
-TEST_F(GeneratorTest, APromptIsContinuedTheSameAloneAndInAnyBatch) {
+TEST_F(GeneratorTest, AContinuationDoesNotDependOnTheBatch) {
   const std::vector<std::vector<int32_t>> prompts = {
       {1, 2, 3}, {4},          {0, 1, 2, 3, 4, 5, 6, 7, 6, 5, 4, 3, 2, 1},
       {5, 5},    {7, 3, 5},    {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3},
@@ -419,7 +419,7 @@ TEST_F(GeneratorTest, TextsStopWithTheFirstStopString) {
 }
 
 // Words are separated by a space, so "b b" matches but "bb" does not.
-TEST_F(GeneratorTest, StopStringsAreOfTheTextNotOfIds) {
+TEST_F(GeneratorTest, StopStringsMatchTheTextNotIds) {
   LanguageModelConfig config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "unit: WORDS block: 12 transformer { width: 8 layers: 1 attention { "

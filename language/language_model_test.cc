@@ -43,7 +43,7 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
   return found;
 }
 
-TEST(ValidateLanguageModelTest, TakesWhatFits) {
+TEST(ValidateLanguageModelTest, AcceptsValidConfigs) {
   EXPECT_THAT(ProblemsOf(""), IsEmpty());
   EXPECT_THAT(ProblemsOf("unit: BYTE_PAIRS tokens { folder: 'x' end: '' }"),
               IsEmpty());
@@ -54,7 +54,7 @@ TEST(ValidateLanguageModelTest, TakesWhatFits) {
               IsEmpty());
 }
 
-TEST(ValidateLanguageModelTest, NamesWhatDoesNotFit) {
+TEST(ValidateLanguageModelTest, NamesInvalidFields) {
   EXPECT_THAT(ProblemsOf("min_frequency: 2"),
               ElementsAre("note: min_frequency: applies only to unit: WORDS; "
                           "remove it, or set unit: WORDS"));

@@ -58,7 +58,7 @@ TEST(WordVocabularyTest, CountsWordsAsWhiteSpaceSeparatesThem) {
               ElementsAre(0, 2, 3));
 }
 
-TEST(WordVocabularyTest, ATokenInOtherCaseIsNoWord) {
+TEST(WordVocabularyTest, ATokenInOtherCaseIsNotAWord) {
   MaskedWordsConfig config;
   const WordPiece pieces = WordsOf("<UNK> [Mask] a <UNK>", config);
   EXPECT_THAT(PiecesOf(pieces), ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]",
@@ -112,7 +112,7 @@ class MaskedTextTest : public ::testing::Test {
   Arena arena_;
 };
 
-TEST_F(MaskedTextTest, MasksTheShareOfKnownTokens) {
+TEST_F(MaskedTextTest, MasksTheConfiguredFractionOfKnownTokens) {
   const MaskedText text = Make();
   EXPECT_EQ(text.size(), 10);
   EXPECT_EQ(text.Length(0), 12);
@@ -191,7 +191,7 @@ TEST_F(MaskedTextTest, EightyTenTen) {
   EXPECT_EQ(words.size(), 10);  // w1 .. w9 and ##s
 }
 
-TEST_F(MaskedTextTest, WordsAreMaskedWhole) {
+TEST_F(MaskedTextTest, WholeWordsAreMasked) {
   words_ = "w1s w2 w3s w4 w5s w6s w7 w8";
   config_.set_block(32);
   config_.set_vocabulary("vocab.txt");
@@ -215,7 +215,7 @@ TEST_F(MaskedTextTest, WordsAreMaskedWhole) {
 
 // Blocks of six tokens may begin inside a word. The remaining tokens of such a
 // word can be masked.
-TEST_F(MaskedTextTest, TheRestOfAWordThatWasCutIsAWord) {
+TEST_F(MaskedTextTest, TheRestOfACutWordIsAWord) {
   words_ = "w1 w2s w3s w4s w5s w6s w7s";
   config_.set_block(8);
   config_.set_vocabulary("vocab.txt");
@@ -234,7 +234,7 @@ TEST_F(MaskedTextTest, TheRestOfAWordThatWasCutIsAWord) {
   EXPECT_TRUE(masked.contains(1));
 }
 
-TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
+TEST_F(MaskedTextTest, PairsAreSuccessiveOrUnrelated) {
   // Each document repeats one of nine words. Successive documents have
   // different words.
   words_.clear();
@@ -276,7 +276,7 @@ TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
   EXPECT_NEAR(of_other_word, apart * 8 / 9, 40);
 }
 
-TEST_F(MaskedTextTest, OfNothingThereIsNothing) {
+TEST_F(MaskedTextTest, AnEmptyTextHasNoExamples) {
   words_ = "w0 w0\n";
   const MaskedText unknown = Make();
   EXPECT_EQ(unknown.size(), 1);

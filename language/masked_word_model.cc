@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "attention/transformer/initialization.h"
 #include "autodiff/ops/gather.h"
 #include "autodiff/ops/loss.h"

@@ -75,7 +75,7 @@ TEST(MaskedWordModelTest, UnigramIsOfTheKnownWordsOfTraining) {
   EXPECT_TRUE(model->Evaluate(forward, Split::kTest).empty());
 }
 
-TEST(MaskedWordModelTest, EvaluationsAreTheSameWhateverTheConfigMasks) {
+TEST(MaskedWordModelTest, EvaluationsDoNotDependOnTheConfiguredMasking) {
   std::vector<double> unigrams;
   for (const char* masked : {"block: 16", "block: 16 share: 0.5"}) {
     const auto model = ModelOf(ConfigOf(masked));
@@ -131,7 +131,7 @@ TEST(MaskedWordModelTest, AnEvaluationReads4096IdsAtOnce) {
   EXPECT_EQ(rows[0], 240);
 }
 
-TEST(MaskedWordModelTest, LearnsWhatNeighboursSay) {
+TEST(MaskedWordModelTest, LearnsFromNeighbours) {
   const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"));
   GradientSlab<float> gradients(model->parameters());
   Tape<float> tape;
@@ -187,7 +187,7 @@ TEST(MaskedWordModelTest, WarmStepsAllocateNothing) {
   EXPECT_EQ(AllocationCount(), before);
 }
 
-TEST(MaskedWordModelTest, NextSentencesAreRightWhereTheGreaterLogitIs) {
+TEST(MaskedWordModelTest, NextSentencesArePredictedByTheGreaterLogit) {
   TextSplits text = Text();
   text.dev = text.train;
   const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"), text);
@@ -213,7 +213,7 @@ TEST(MaskedWordModelTest, NextSentencesAreRightWhereTheGreaterLogitIs) {
   EXPECT_EQ(accuracy_of(0, 0), follow);
 }
 
-TEST(MaskedWordModelTest, TheNextSentenceIsToldByALinearMapWithABias) {
+TEST(MaskedWordModelTest, TheNextSentenceIsPredictedByALinearMap) {
   const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"));
   std::string heads;
   for (const ParameterInfo& info : model->parameters().parameters()) {
@@ -273,7 +273,7 @@ TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
             "masked; the vocabulary has none");
 }
 
-TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
+TEST(MaskedWordModelTest, PredictsPairsIfItLearnsNextSentences) {
   const auto prediction_for = [](const std::string& masked, int longest,
                                  const std::string& text) {
     BertConfig config = ConfigOf(masked);
@@ -332,7 +332,7 @@ TEST(MaskedWordModelTest, ATextWithoutMaskIsTraced) {
           .ok());
 }
 
-TEST(MaskedWordModelTest, ATraceSaysWhatIsCut) {
+TEST(MaskedWordModelTest, ATraceReportsTruncation) {
   BertConfig config = ConfigOf("block: 128");
   config.mutable_transformer()->mutable_position_embedding()->set_longest(128);
   std::string text = "[MASK]";
@@ -350,7 +350,7 @@ TEST(MaskedWordModelTest, ATraceSaysWhatIsCut) {
   }
 }
 
-TEST(MaskedWordModelTest, OfUnknownWordsNothingIsMasked) {
+TEST(MaskedWordModelTest, UnknownWordsAreNotMasked) {
   TextSplits text = Text();
   EXPECT_TRUE(ModelOf(ConfigOf("block: 16"), text)->predicts_on_dev());
   text.dev = "x y z\n";

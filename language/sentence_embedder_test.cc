@@ -75,7 +75,7 @@ TEST_F(SentenceEmbedderTest, IsTheNormalizedMean) {
 }
 
 // Pools the shorter of two texts, whose padding must be ignored.
-TEST_F(SentenceEmbedderTest, PoolsAsItIsTold) {
+TEST_F(SentenceEmbedderTest, UsesTheConfiguredPooling) {
   Tape<float> tape;
   Forward<float> inference(tape, store_, nullptr);
   inference.BeginStep();
@@ -111,7 +111,7 @@ TEST_F(SentenceEmbedderTest, ASmallMeanIsNormalizedAndZeroStaysZero) {
   EXPECT_EQ(Embed({"a b"}), std::vector<float>(8, 0));
 }
 
-TEST_F(SentenceEmbedderTest, VectorsDependOnTheirTextAlone) {
+TEST_F(SentenceEmbedderTest, EmbeddingsDependOnlyOnTheirText) {
   std::vector<std::string> texts;
   for (int i = 0; i < 150; ++i) {
     std::string text;
@@ -159,7 +159,7 @@ TEST_F(SentenceEmbedderTest, ThreadsChangeNoBit) {
 
 // A batch has at most 512 ids. The limit is lower if each thread then gets a
 // batch, but never below 128.
-TEST_F(SentenceEmbedderTest, ABatchIsOfTextsOfSimilarLength) {
+TEST_F(SentenceEmbedderTest, ABatchHasTextsOfSimilarLength) {
   const auto sizes = [&](const std::vector<size_t>& lengths, int threads) {
     std::vector<std::vector<int32_t>> ids;
     for (const size_t length : lengths) ids.emplace_back(length, 4);
@@ -187,7 +187,7 @@ TEST_F(SentenceEmbedderTest, AWarmCallAllocatesNothing) {
   EXPECT_EQ(AllocationCount() - before, 0);
 }
 
-TEST_F(SentenceEmbedderTest, CutsAndTakesAnything) {
+TEST_F(SentenceEmbedderTest, TruncatesAndAcceptsAnyText) {
   std::string words;
   for (int i = 0; i < 10000; ++i) words += "a ";
   std::string few;

@@ -225,7 +225,7 @@ TEST_F(PairClassifierTest, Learns) {
   EXPECT_EQ(example->reference, "other");
 }
 
-TEST_F(PairClassifierTest, SaysWhatItCuts) {
+TEST_F(PairClassifierTest, ReportsTruncation) {
   EXPECT_THAT(Predict("a b\tb c a")->notes, IsEmpty());
   EXPECT_THAT(Predict("a b\tb c a c")->notes,
               ElementsAre("is cut: only 8 of 9 tokens are read"));
@@ -268,7 +268,7 @@ TEST_F(PairClassifierTest, TracesBothTexts) {
               ElementsAre("[CLS]", "a", "b", "[SEP]", "c", "[SEP]"));
 }
 
-TEST_F(PairClassifierTest, SaysWhatItCannotRead) {
+TEST_F(PairClassifierTest, ReportsUnreadableInputs) {
   EXPECT_EQ(ErrorOf("a\tb\tc"),
             "expected a text, or two texts separated by a tab; got 2 tabs");
   EXPECT_EQ(ErrorOf("a\t"), "");

@@ -120,7 +120,7 @@ TEST_F(SentenceEmbeddingModelTest, Learns) {
   EXPECT_TRUE(model_.Evaluate(forward_, Split::kTrain).empty());
 }
 
-TEST_F(SentenceEmbeddingModelTest, TheLossIsTheSquareOfWhatSimilaritiesMiss) {
+TEST_F(SentenceEmbeddingModelTest, TheLossIsTheSquaredErrorOfSimilarities) {
   const std::vector<ScoredPair>& pairs = model_.data().train;
   const std::vector<int64_t> examples = {7, 2};
   double expected = 0;
@@ -151,7 +151,7 @@ TEST_F(SentenceEmbeddingModelTest, AnEvaluationReads32PairsAtOnce) {
               ElementsAre(64, 2));
 }
 
-TEST_F(SentenceEmbeddingModelTest, GradientsAreThoseOfTheLoss) {
+TEST_F(SentenceEmbeddingModelTest, GradientsMatchTheLoss) {
   const std::vector<int64_t> examples = {0, 5, 9};
   const auto value = [&](size_t i, float change) {
     ParameterStore<float>& store = model_.parameters();
@@ -170,7 +170,7 @@ TEST_F(SentenceEmbeddingModelTest, GradientsAreThoseOfTheLoss) {
   }
 }
 
-TEST_F(SentenceEmbeddingModelTest, AnswersWithVectorsAndSimilarities) {
+TEST_F(SentenceEmbeddingModelTest, PredictsEmbeddingsAndSimilarities) {
   Infer();
   const std::vector<float> vectors = Embedded({"a b", "c"});
   const absl::Span<const float> both = vectors;
@@ -211,7 +211,7 @@ TEST_F(SentenceEmbeddingModelTest, AnswersWithVectorsAndSimilarities) {
 
 // Predictions must equal the embeddings of SentenceEmbedder, or the cosine of
 // two such embeddings.
-TEST_F(SentenceEmbeddingModelTest, AnswersAsItPoolsAndNormalizes) {
+TEST_F(SentenceEmbeddingModelTest, PredictionsMatchSentenceEmbedder) {
   for (const char* more : {"pooling: CLS normalize: false",
                            "pooling: MAX normalize: false", "pooling: MAX"}) {
     const SentenceEmbeddingModel model(ConfigOf(more), BuiltInScorers(),

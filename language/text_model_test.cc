@@ -61,7 +61,7 @@ TrainableLanguageModel ModelOf(const std::string& config,
 
 // Position 2 repeats the token of position 0, and position 3 the token of
 // position 1. Position 4 repeats the token of positions 0 and 2.
-TEST(PrefixMatchingTest, IsTheWeightOfWhatFollowedATokenBefore) {
+TEST(PrefixMatchingTest, IsTheWeightOfTokensAfterEarlierOccurrences) {
   const std::vector<int32_t> ids = {5, 6, 5, 6, 5};
   std::vector<float> weights(2 * 25, 0.0f);
   const auto at = [&](int head, int query, int key) -> float& {
@@ -78,7 +78,7 @@ TEST(PrefixMatchingTest, IsTheWeightOfWhatFollowedATokenBefore) {
   EXPECT_THAT(sums, ElementsAre(1.5, 1.75));
 }
 
-TEST(PrefixMatchingTest, IsAMetricOfLinesThatWantIt) {
+TEST(PrefixMatchingTest, IsReportedForLinesOnRequest) {
   // Each position attends equally to itself and to earlier positions. The
   // scores are 1/4 and 1/5 for <bos> a b a b, and 1/4 for <bos> c a c. No token
   // of <bos> a b c is repeated.
@@ -136,7 +136,7 @@ TEST(TextBatchTest, EachIdPredictsTheNext) {
   EXPECT_THAT(batch.target, ElementsAre(11, 12, 13, 12, 13, 14));
 }
 
-TEST(TextBatchTest, WhatIsSkippedOrMissingIsNoTarget) {
+TEST(TextBatchTest, SkippedAndMissingIdsAreNotTargets) {
   Arena arena;
   const std::vector<int32_t> ids = {10, 11, 12, 13, 14};
   const TextWindow windows[] = {{0, 4, 2}, {3, 1}};
@@ -153,7 +153,7 @@ TEST(TextBatchDeathTest, RefusesAWindowWhoseLastIdPredictsNothing) {
   EXPECT_DEATH(MakeTextBatch(ids, windows, arena), "ids 0 to 2 of 2");
 }
 
-TEST(TrainableLanguageModelTest, LossOfATinyTextIsThatComputedByHand) {
+TEST(TrainableLanguageModelTest, LossOfATinyTextMatchesTheHandComputedValue) {
   // The ids are a, b, c, with probabilities 1/6, 2/6, 3/6.
   TrainableLanguageModel model = ModelOf("block: 3", {"abcabca", "cabb", ""});
   SetLogits(model.parameters(), {0, std::log(2), std::log(3)});
@@ -211,7 +211,7 @@ TEST(TrainableLanguageModelTest, WordsHaveNoBitsPerCharacter) {
 
 // "bab\u00e9" has the ids ba, b and two bytes. Only the first byte begins a
 // character. The first id is not predicted.
-TEST(TrainableLanguageModelTest, BitsArePerCharacterOfPiecesOfWords) {
+TEST(TrainableLanguageModelTest, BitsPerCharacterCountCharactersOfSubwords) {
   TextSplits text = {"", "", "bab\u00e9", BytePairsText({{"b", "a"}})};
   TrainableLanguageModel model =
       ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text);
@@ -243,7 +243,7 @@ TEST(TrainableLanguageModelTest, ATextToEvaluateMayBeBlank) {
   EXPECT_TRUE(Evaluate(model, Split::kTest).empty());
 }
 
-TEST(TrainableLanguageModelTest, ADevThatPredictsNothingIsNone) {
+TEST(TrainableLanguageModelTest, ADevSplitWithoutPredictionsIsIgnored) {
   EXPECT_FALSE(ModelOf("block: 3", {"abcabc", "a", ""}).has_dev());
   EXPECT_TRUE(ModelOf("block: 3", {"abcabc", "ab", ""}).has_dev());
   constexpr char kLines[] = "block: 3 examples: LINES";
@@ -314,7 +314,7 @@ TEST(TrainableLanguageModelTest, AStrideOfOneMakesEveryOffsetAnExample) {
   EXPECT_EQ(ModelOf("block: 3 stride: 4", text).num_examples(), 2);
 }
 
-TEST(TrainableLanguageModelTest, SaysWhyATextDoesNotFit) {
+TEST(TrainableLanguageModelTest, ReportsWhyATextDoesNotFit) {
   EXPECT_EQ(ModelOf("block: 8", {"abcdefgh", "", ""}).Problem(),
             "requires 9 ids to train on; the text has 8");
   EXPECT_EQ(ModelOf("block: 8 examples: LINES", {"\n\n", "a", ""}).Problem(),

@@ -53,7 +53,7 @@ Text Many() {
   return Text(lengths);
 }
 
-TEST(TextPairsTest, WhatFollowsIsOfTheDocumentAndWhatDoesNotOfAnother) {
+TEST(TextPairsTest, SuccessivePairsShareADocumentAndOthersDoNot) {
   const Text text = Many();
   int apart = 0;
   const std::vector<TextPair> pairs = text.Pairs(20);
@@ -89,7 +89,7 @@ TEST(TextPairsTest, ShortLinesArePacked) {
   EXPECT_LT(pairs.size(), 200 * 3 * 2 / 20);
 }
 
-TEST(TextPairsTest, ARestThatWasNotUsedIsReadAgain) {
+TEST(TextPairsTest, AnUnusedRestIsReadAgain) {
   // Each token of a document must be in a `first`, or in a `second` that
   // follows its `first`. No pair is long enough to be truncated.
   const Text text({std::vector<int64_t>(40, 1), std::vector<int64_t>(40, 1)});
@@ -118,7 +118,7 @@ TEST(TextPairsTest, LongLinesAreCutSoThatTwoFit) {
                           [](const TextPair& pair) { return !pair.apart; }));
 }
 
-TEST(TextPairsTest, OfOneDocumentOtherLinesAreApart) {
+TEST(TextPairsTest, UnrelatedLinesOfOneDocumentAreNotAdjacent) {
   const Text text(Lengths{std::vector<int64_t>(50, 2)});
   int apart = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -138,7 +138,7 @@ TEST(TextPairsTest, OfOneDocumentOtherLinesAreApart) {
   EXPECT_FALSE(two[0].apart);
 }
 
-TEST(TextPairsTest, DependOnTheSeedAlone) {
+TEST(TextPairsTest, DependOnlyOnTheSeed) {
   const Text text = Many();
   const auto ends = [&](uint64_t seed) {
     std::vector<int64_t> all;

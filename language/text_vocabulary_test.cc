@@ -58,7 +58,7 @@ TEST(TextVocabularyTest, CharactersAreInTheOrderOfCodePoints) {
   EXPECT_THAT(text.lines, IsEmpty());
 }
 
-TEST(TextVocabularyTest, LinesStandBetweenReservedIds) {
+TEST(TextVocabularyTest, LinesAreBetweenReservedIds) {
   const TextVocabulary vocabulary =
       TextVocabulary::Of("ab\n\na\n", kCharacterLines);
   EXPECT_THAT(VocabularyTokens(vocabulary),
@@ -90,7 +90,7 @@ TEST(TextVocabularyTest, NoWordSpellsTheBeginningOrTheEnd) {
               ElementsAre(1, 3, 0, 0, 2));
 }
 
-TEST(TextVocabularyTest, TextOfAVocabularyGivesItBack) {
+TEST(TextVocabularyTest, AVocabularyCanBeReadFromItsText) {
   for (const auto& config :
        {kCharacters, kCharacterLines, kWords, kWordLines}) {
     const TextVocabulary vocabulary =
@@ -121,7 +121,7 @@ TEST(TextVocabularyTest, BrokenTextsAreErrorsWithTheirLine) {
   EXPECT_THAT(error("<bos>\n", kCharacterLines), HasSubstr("ends before"));
 }
 
-TEST(TextVocabularyTest, APromptBeginsALineOrStandsAlone) {
+TEST(TextVocabularyTest, APromptBeginsALineOrABlock) {
   const TextVocabulary lines = TextVocabulary::Of("ab", kCharacterLines);
   EXPECT_THAT(*lines.EncodePrompt("ba"), ElementsAre(0, 3, 2));
   EXPECT_THAT(*lines.EncodePrompt(""), ElementsAre(0));
@@ -165,7 +165,7 @@ TEST(TextVocabularyTest, AnUnknownCharacterIsNamedWithItsPlace) {
             "d:3:1: error: the model does not know 'b' (U+0062)");
 }
 
-TEST(TextVocabularyTest, PiecesOfWordsAreSeparatedBySpaces) {
+TEST(TextVocabularyTest, SubwordsAreSeparatedBySpaces) {
   const TextVocabulary words = TextVocabulary::Of("a b\n", kWords);
   std::string text;
   int32_t before = -1;
@@ -201,7 +201,7 @@ TextVocabulary BytePairVocabulary(const LanguageModelConfig& config) {
       .value();
 }
 
-TEST(TextVocabularyTest, PiecesOfWordsGoThroughLineEnds) {
+TEST(TextVocabularyTest, SubwordsCoverLineEnds) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
   EXPECT_EQ(vocabulary.size(), kEnd + 1);
@@ -222,7 +222,7 @@ TEST(TextVocabularyTest, PiecesOfWordsGoThroughLineEnds) {
   EXPECT_EQ(vocabulary.Token(0xc3), "\uFFFD");
 }
 
-TEST(TextVocabularyTest, LinesOfPiecesOfWordsStandBetweenTheEnd) {
+TEST(TextVocabularyTest, LinesOfSubwordsAreSeparatedByTheEndToken) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::LINES));
   const EncodedText text = vocabulary.Encode("the\n\nt");
@@ -257,7 +257,7 @@ TEST(TextVocabularyTest, TokensOfTheConfigBeginAndEnd) {
               HasSubstr("the model has no token to begin after"));
 }
 
-TEST(TextVocabularyTest, TextOfATokenizerGivesItBack) {
+TEST(TextVocabularyTest, ATokenizerCanBeReadFromItsText) {
   const LanguageModelConfig config = BytePairsOf(LanguageModelConfig::BLOCKS);
   const TextVocabulary vocabulary = BytePairVocabulary(config);
   const auto again =
@@ -270,7 +270,7 @@ TEST(TextVocabularyTest, TextOfATokenizerGivesItBack) {
       HasSubstr("t.json:1:2: error: not JSON"));
 }
 
-TEST(TextStreamTest, HoldsBytesBackUntilACharacterIsWhole) {
+TEST(TextStreamTest, WaitsForWholeCharacters) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
   TextStream stream(vocabulary);
@@ -286,7 +286,7 @@ TEST(TextStreamTest, HoldsBytesBackUntilACharacterIsWhole) {
   EXPECT_EQ(vocabulary.OneLine({0xe2, '\n', kThe}), "\uFFFD\u21b5the");
 }
 
-TEST(TextStreamTest, GoesOnAfterAWord) {
+TEST(TextStreamTest, ContinuesAfterAWord) {
   const TextVocabulary words = TextVocabulary::Of("a b", kWords);
   const std::vector<int32_t> ids = words.Encode("a b").ids;
   EXPECT_EQ(TextStream(words).Append(ids[1]), "b");
@@ -328,7 +328,7 @@ TEST(TextStreamTest, StopsBeforeAStopString) {
   EXPECT_TRUE(stopped);
 }
 
-TEST(TextStreamTest, StopsAtWhatIsCompleteFirst) {
+TEST(TextStreamTest, StopsAtTheFirstCompleteStopString) {
   bool stopped = false;
   EXPECT_THAT(Streamed("abcd", {"abcd", "bc"}, &stopped),
               ElementsAre("", "", "a", "", ""));
@@ -340,7 +340,7 @@ TEST(TextStreamTest, StopsAtWhatIsCompleteFirst) {
 
 // A stop string may begin or end inside the token " the", or span the two byte
 // tokens of "é".
-TEST(TextStreamTest, StopsAcrossTheBordersOfTokensAndInsideOfThem) {
+TEST(TextStreamTest, StopsAcrossAndInsideTokens) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
   const auto pieces = [&](const std::vector<std::string>& stops,

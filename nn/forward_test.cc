@@ -102,7 +102,7 @@ TEST(ForwardTest, SeveralLossesAddUpAndKeepTheirValues) {
   }
 }
 
-TEST(ForwardDeathTest, AStepGoesBackOnce) {
+TEST(ForwardDeathTest, AStepHasOneBackwardPass) {
   ParameterStore<float> store;
   const Parameter<float> weight = store.Root().Add("w", {1, 1}, Constant(1));
   store.Finalize(1);
@@ -130,7 +130,7 @@ TEST(ForwardTest, PackedWeightsGiveTheSameBits) {
   EXPECT_GT(store.packed_bytes(), 0);
 }
 
-TEST(ForwardTest, AWeightThatIsWrittenToIsPackedAnew) {
+TEST(ForwardTest, AChangedWeightIsPackedAgain) {
   ParameterStore<float> store;
   const Parameter<float> weight = OnlyWeight(store, 40, 24);
   GradientSlab<float> gradients(store);
@@ -191,7 +191,7 @@ TEST(ForwardTest, AWarmStepOverNewWeightsAllocatesNothing) {
   EXPECT_EQ(AllocationCount() - before, 0);
 }
 
-TEST(ForwardTest, CompanionsTakeTheModeAndTheRandomState) {
+TEST(ForwardTest, CompanionsCopyTheModeAndTheRandomState) {
   ParameterStore<float> store;
   OnlyWeight(store, 1, 1);
   Tape<float> tape;

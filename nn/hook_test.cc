@@ -78,7 +78,7 @@ class Replacer : public Hook<double> {
   }
 };
 
-TEST(MatchesSite, StarStandsForAnyCharactersAndBracketsForThemselves) {
+TEST(MatchesSite, AStarMatchesAnyCharactersAndBracketsAreLiteral) {
   EXPECT_TRUE(MatchesSite("a[2]/b", "a[2]/b"));
   EXPECT_FALSE(MatchesSite("a[2]/b", "a2/b"));
   EXPECT_FALSE(MatchesSite("a", "ab"));
@@ -104,7 +104,7 @@ TEST(AllStepsPattern, GivesAllStepsOneName) {
   EXPECT_EQ(AllStepsPattern("encoder/layers[1]/x"), "encoder/layers[1]/x");
 }
 
-TEST(Probe, NobodyWatchesAtFirst) {
+TEST(Probe, NoHookIsInstalledByDefault) {
   Layer layer;
   EXPECT_EQ(layer.Run(nullptr).item(), 45);
 }
@@ -139,7 +139,7 @@ TEST(Probe, ReplacesInBothRunsOfARecomputation) {
   }
 }
 
-TEST(Probe, SeesAValueBesideThePassIfItReadsIt) {
+TEST(Probe, SeesALazyValueIfItReadsIt) {
   ParameterStore<double> none;
   none.Finalize(0);
   Tape<double> tape;
@@ -166,7 +166,7 @@ TEST(Probe, SeesAValueBesideThePassIfItReadsIt) {
   EXPECT_TRUE(tape.recording());
 }
 
-TEST(ScopedHook, WatchesBesideTheHookThatIsThere) {
+TEST(ScopedHook, WorksTogetherWithTheInstalledHook) {
   Layer layer;
   SiteRecorder<double> recorder({"*"}, {"*/y"});
   Replacer replacer;
@@ -191,7 +191,7 @@ class InputTaker : public Replacer {
   }
 };
 
-TEST(ScopedHook, AnInputTakesThePlaceOfWhatTheOuterHookMakes) {
+TEST(ScopedHook, AnInputReplacesTheResultOfTheOuterHook) {
   Layer layer;
   Replacer replacer;
   InputTaker taker;
@@ -204,7 +204,7 @@ TEST(ScopedHook, AnInputTakesThePlaceOfWhatTheOuterHookMakes) {
   EXPECT_EQ(y.item(), 6);
 }
 
-TEST(HookDeathTest, AnInputIsOfASiteThatHasOne) {
+TEST(HookDeathTest, AnInputRequiresAHookPointWithAnInput) {
   Layer layer;
   InputTaker taker;
   EXPECT_DEATH(layer.Run(&taker), "has no input");

@@ -44,7 +44,7 @@ TEST(ParametersTest, SegmentsAreAlignedAndTheGapsZero) {
   EXPECT_THAT(store.values().subspan(16 + 17), Each(0));
 }
 
-TEST(ParametersTest, WhatMemoryCannotHoldIsCountedButHasNoValues) {
+TEST(ParametersTest, ParametersTooLargeForMemoryAreOnlyCounted) {
   ParameterStore<float> store;
   store.Root().Add("w", {1 << 20, 1 << 24}, Constant(1));
   EXPECT_EQ(store.problem(), "");
@@ -79,7 +79,7 @@ TEST(ParametersTest, SizesThatOverflowAreMoreThanMemoryHolds) {
   }
 }
 
-TEST(ParametersTest, FirstValuesDependOnSeedAndNameAlone) {
+TEST(ParametersTest, InitialValuesDependOnlyOnSeedAndName) {
   std::vector<float> alone;
   {
     ParameterStore<float> store;
@@ -100,7 +100,7 @@ TEST(ParametersTest, FirstValuesDependOnSeedAndNameAlone) {
   EXPECT_NE(other_seed.value(v)[0], alone[0]);
 }
 
-TEST(ParametersTest, ValuesThatAreReadLaterAreZerosAtFirst) {
+TEST(ParametersTest, ValuesThatAreReadLaterBeginAsZeros) {
   ParameterStore<float> store;
   const Parameter<float> w = store.Root().Add("w", {5}, Constant(1));
   store.FinalizeWithZeros();
@@ -120,7 +120,7 @@ TEST(ParametersTest, TiedWeightsAreOneParameterOfTwoNames) {
   EXPECT_EQ(store.FindByName("weight"), std::nullopt);
 }
 
-TEST(ParametersTest, CountsTrainableElementsApart) {
+TEST(ParametersTest, CountsTrainableElementsSeparately) {
   ParameterStore<double> store;
   store.Root().Add("a", {3}, Zeros());
   store.Root().Add("frozen", {2, 2}, Zeros(), {.trainable = false});
@@ -128,7 +128,7 @@ TEST(ParametersTest, CountsTrainableElementsApart) {
   EXPECT_EQ(store.num_trainable_elements(), 3);
 }
 
-TEST(ParametersTest, AStoreMayBeEmptyAndSoMayAParameter) {
+TEST(ParametersTest, StoresAndParametersMayBeEmpty) {
   ParameterStore<double> empty;
   empty.Finalize(0);
   EXPECT_EQ(empty.slab_size(), 0);

@@ -55,7 +55,7 @@ TEST(RowStatisticsTest, HaveTheValuesOfAFewRows) {
   EXPECT_THAT(All(rows, rows.Window(2)), ElementsAre(.5, .75, 0));
 }
 
-TEST(RowStatisticsTest, OfRowsThatAreNotReadAreThoseWithoutAKey) {
+TEST(RowStatisticsTest, UnreadRowsEqualRowsWithoutKeys) {
   Arena arena;
   const AttentionStatistics rows =
       AttentionStatistics::New(arena, Everything(), {2, 1, 3, 7});
@@ -68,7 +68,7 @@ TEST(RowStatisticsTest, OfRowsThatAreNotReadAreThoseWithoutAKey) {
   EXPECT_THAT(absl::MakeConstSpan(rows.top_key, 6), Each(-1));
 }
 
-TEST(RowStatisticsTest, HasNoArrayThatNobodyWishesFor) {
+TEST(RowStatisticsTest, HasOnlyRequestedArrays) {
   Arena arena;
   EXPECT_FALSE(AttentionStatistics::New(arena, {}, {1, 1, 1}).has_value());
   const AttentionStatistics rows =
@@ -82,7 +82,7 @@ TEST(RowStatisticsTest, HasNoArrayThatNobodyWishesFor) {
 
 // The block has queries 1 and 2 and keys 1 and 3 of the second example. Query 1
 // is at position 2.
-TEST(RowStatisticsTest, OfAPartAreInTheirPlace) {
+TEST(RowStatisticsTest, APartIsStoredAtItsPosition) {
   Tape<float> tape;
   const Var<float> weights = tape.Constant({1, 2, 2, 2}, {.25F, .75F, 1, 0,  //
                                                           0, -1, 0, 0});
@@ -111,7 +111,7 @@ TEST(RowStatisticsTest, OfAPartAreInTheirPlace) {
   EXPECT_THAT(absl::MakeConstSpan(rows.sum, 8), Each(0));
 }
 
-TEST(RowStatisticsTest, OfNanAreNan) {
+TEST(RowStatisticsTest, AreNanForNan) {
   Tape<float> tape;
   const Var<float> weights = tape.Constant({1, 1, 1, 2}, {.5F, std::nanf("")});
   const AttentionStatistics rows =
@@ -161,7 +161,7 @@ class Reader : public Hook<double> {
   const RowStatisticsRequest request_;
 };
 
-TEST(RowStatisticsTest, OfASiteGoToEachProbeThatWishesForThem) {
+TEST(RowStatisticsTest, GoToEachProbeThatRequestsThem) {
   ParameterStore<double> store;
   store.Finalize(0);
   Tape<double> tape;

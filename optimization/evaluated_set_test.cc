@@ -29,12 +29,12 @@ TEST(ExampleMetricTest, AnExampleMayOccurSeveralTimes) {
   EXPECT_DOUBLE_EQ(Accuracy().ValueOf({2, 2, 1}), 6.0 / 11);
 }
 
-TEST(ExampleMetricTest, OfNoExamplesARatioIsZero) {
+TEST(ExampleMetricTest, ARatioWithoutExamplesIsZero) {
   EXPECT_EQ(ExampleMetric().Value(), 0);
   EXPECT_EQ(Accuracy().ValueOf(absl::Span<const size_t>()), 0);
 }
 
-TEST(ExampleMetricDeathTest, WantsAsManyStatisticsAsTheAggregateReads) {
+TEST(ExampleMetricDeathTest, RequiresTheStatisticsOfTheAggregate) {
   ExampleMetric metric = {.name = "accuracy"};
   EXPECT_DEATH(metric.Add({1, 2, 3}), "accuracy");
 }

@@ -110,7 +110,7 @@ bool Equal(absl::Span<const float> a, absl::Span<const float> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-TEST(GradientReducerTest, HasOneSlabPerWorkerAndOnePerLevelOfTheTreeBelow) {
+TEST(GradientReducerTest, HasOneSlabPerWorkerAndPerTreeLevel) {
   const auto slabs = &GradientReducer<float>::NumSlabs;
   EXPECT_EQ(slabs(8, 1, 2), 4);
   EXPECT_EQ(slabs(8, 1, 1), 4);
@@ -126,7 +126,7 @@ TEST(GradientReducerTest, HasOneSlabPerWorkerAndOnePerLevelOfTheTreeBelow) {
 
 // The shards take random times, so workers overtake each other in many ways.
 // The available slabs must always suffice, and the sums must be bit-identical.
-TEST(GradientReducerTest, AnyNumberOfThreadsAndShardsEndsWithTheSameBits) {
+TEST(GradientReducerTest, AnyNumberOfThreadsGivesTheSameBits) {
   for (const bool sparse : {false, true}) {
     const Store store(sparse);
     for (int shards = 1; shards <= 8; ++shards) {

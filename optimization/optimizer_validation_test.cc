@@ -94,7 +94,7 @@ TEST(OptimizerValidationTest, ARateOf0IsNoted) {
 
 // Numbers are used as floats, and denormal numbers are flushed to zero. An
 // epsilon of 1e-40 would cause 0 / 0 for a parameter without gradient.
-TEST(OptimizerValidationTest, WhatIsZeroOrInfiniteAsAFloatIsRefused) {
+TEST(OptimizerValidationTest, RejectsValuesThatAreZeroOrInfiniteAsFloats) {
   for (const std::string rule : {"adam", "adamw"}) {
     EXPECT_THAT(WrongPaths(rule + " { epsilon: 1e-40 }"),
                 ElementsAre(rule + ".epsilon"));
@@ -112,7 +112,7 @@ TEST(OptimizerValidationTest, WhatIsZeroOrInfiniteAsAFloatIsRefused) {
   EXPECT_THAT(WrongPaths("clip_norm: 1e39"), ElementsAre("clip_norm"));
 }
 
-TEST(OptimizerValidationTest, TheChoiceOfDecayedParametersNeedsADecay) {
+TEST(OptimizerValidationTest, DecayedParametersRequiresWeightDecay) {
   for (const std::string rule : {"sgd", "adam", "adamw"}) {
     const std::string choice = " { decayed_parameters: MATRICES weight_decay: ";
     EXPECT_THAT(NotesOn(rule + choice + "0.1 }"), IsEmpty());

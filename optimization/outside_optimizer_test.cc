@@ -126,7 +126,7 @@ TEST_F(OutsideOptimizerTest, UpdatesParameters) {
   EXPECT_EQ(optimizer->state()[0].values.span()[1], -1);
 }
 
-TEST_F(OutsideOptimizerTest, AScheduleKnowsTheLengthOfTheRun) {
+TEST_F(OutsideOptimizerTest, AScheduleGetsTheLengthOfTheRun) {
   RegisterLab();
   const auto schedule = schedules_.Create(
       Config("schedule { outside { [lab.halfway] { factor: 0.5 } } }")
@@ -145,7 +145,7 @@ TEST_F(OutsideOptimizerTest, OptionsAreValidatedUnderTheirPath) {
               ElementsAre(HasSubstr("outside.[lab.sign_sgd].scale: must be")));
 }
 
-TEST_F(OutsideOptimizerTest, WhatIsNotLinkedInIsReported) {
+TEST_F(OutsideOptimizerTest, ReportsOptimizersThatAreNotLinked) {
   EXPECT_THAT(
       Problems("outside { [lab.sign_sgd] {} }"
                " schedule { outside { [lab.halfway] {} } }"),

@@ -57,7 +57,7 @@ TEST(WeightSelectionTest, AGainHasASize) {
   EXPECT_TRUE(loss.exhausted());
 }
 
-TEST(WeightSelectionTest, NotANumberIsNoGain) {
+TEST(WeightSelectionTest, NanIsNotAGain) {
   WeightSelection selection(Best("dev/loss", 5, 0));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   selection.Observe(0, {{"dev/loss", nan}}, {1.0F});
@@ -79,7 +79,7 @@ TEST(WeightSelectionTest, AveragesTheLastEvaluations) {
   EXPECT_THAT(selection.Mean(), ElementsAre(2.0F, 5.0F));
 }
 
-TEST(WeightSelectionTest, TheMovingAverageIsThatOfPyTorch) {
+TEST(WeightSelectionTest, TheMovingAverageMatchesPyTorch) {
   WeightSelectionOptions options = {.ema_decay = 0.75};
   WeightSelection selection(options);
   EXPECT_TRUE(selection.active());
@@ -130,7 +130,7 @@ TEST(WeightSelectionTest, TheMovingAverageDoesNotDependOnThreads) {
   EXPECT_EQ(averages[0].size(), kSize);
 }
 
-TEST(WeightSelectionTest, GoesOnWhereItWas) {
+TEST(WeightSelectionTest, ContinuesFromASavedState) {
   WeightSelectionOptions options = Best("dev/bleu", 2, 0);
   options.average = 2;
   WeightSelection before(options);

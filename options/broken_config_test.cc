@@ -143,7 +143,7 @@ TEST_F(BrokenConfigTest, TwoMembersOfAOneof) {
             "  ^~~~");
 }
 
-TEST_F(BrokenConfigTest, OneofsNameIsNoField) {
+TEST_F(BrokenConfigTest, TheNameOfAOneofIsNotAField) {
   EXPECT_THAT(ErrorIn("optimizer { sgd {} }\nseed: 3"),
               StartsWith("a.textproto:1:1: error: 'optimizer' is a choice, not "
                          "a field; write one of sgd, adam, other\n"));
@@ -194,7 +194,7 @@ TEST_F(BrokenConfigTest, NumbersMustBeFinite) {
   EXPECT_EQ(ErrorIn("rate: 1e38 tolerance: 1e300 model { dropout: .5f }"), "");
 }
 
-TEST_F(BrokenConfigTest, MissingValueIsToldAtTheName) {
+TEST_F(BrokenConfigTest, MissingValueIsReportedAtTheName) {
   EXPECT_EQ(ErrorIn("rate:\nseed: 3\n"),
             "a.textproto:1:1: error: 'rate' has no value: it takes a number\n"
             "  rate:\n"
@@ -204,7 +204,7 @@ TEST_F(BrokenConfigTest, MissingValueIsToldAtTheName) {
                          "after 'seed'\n"));
 }
 
-TEST_F(BrokenConfigTest, UnterminatedMessageIsToldWhereItOpens) {
+TEST_F(BrokenConfigTest, UnterminatedMessageIsReportedAtItsBeginning) {
   EXPECT_EQ(ErrorIn("seed: 3\nmodel {\n  width: 8\n"),
             "a.textproto:2:7: error: this '{' has no closing bracket\n"
             "  model {\n"
@@ -231,7 +231,7 @@ TEST_F(BrokenConfigTest, Strings) {
   EXPECT_EQ(ErrorIn("raw: \"\\xff\" data_path: 'a' \"\\u00e9\""), "");
 }
 
-TEST_F(BrokenConfigTest, FieldThatIsNoMore) {
+TEST_F(BrokenConfigTest, RemovedField) {
   EXPECT_THAT(ErrorIn("momentum: 3"),
               StartsWith("a.textproto:1:1: error: 'momentum' is no longer a "
                          "field of TestConfig\n"));
@@ -245,7 +245,7 @@ TEST_F(BrokenConfigTest, UnknownExtension) {
             "                    ^~~~~~~~~~~~~");
 }
 
-TEST_F(BrokenConfigTest, AnExtensionOfTwoWordsIsNoName) {
+TEST_F(BrokenConfigTest, AnExtensionNameHasOneWord) {
   EXPECT_THAT(ErrorIn("model { outside { [lab.my _score] { width: 8 } } }"),
               StartsWith("a.textproto:1:19: error: expected the name of a "
                          "field, got '['\n"));
@@ -372,7 +372,7 @@ TEST_F(BrokenConfigTest, DeviceIsNotRead) {
   EXPECT_EQ(ErrorOf("/dev/zero"), "/dev/zero: error: is not a regular file");
 }
 
-TEST_F(BrokenConfigTest, HugeFileIsRefusedUnread) {
+TEST_F(BrokenConfigTest, RejectsAHugeFileWithoutReadingIt) {
   WriteFile("a.textproto", "seed: 3");
   std::filesystem::resize_file(Path("a.textproto"), int64_t{1} << 30);
   EXPECT_EQ(ErrorOf("a.textproto"),
@@ -385,7 +385,7 @@ TEST_F(BrokenConfigTest, EmptyFile) {
               StartsWith("a.textproto:1:1: error: the config is empty\n"));
 }
 
-TEST_F(BrokenConfigTest, CommentsAloneAreAConfig) {
+TEST_F(BrokenConfigTest, AConfigMayHaveOnlyComments) {
   EXPECT_EQ(ErrorIn("# all defaults\n"), "");
 }
 

@@ -89,7 +89,7 @@ TEST(CommandLineTest, KeepsDefaults) {
   EXPECT_THAT(program.words, IsEmpty());
 }
 
-TEST(CommandLineTest, WhatBeginsWithADashIsNoWord) {
+TEST(CommandLineTest, AWordDoesNotBeginWithADash) {
   EXPECT_EQ(RefusalOf({"-b"}),
             "error: '-b' is not a flag; see --help, and write -- before a WORD "
             "that begins with '-'");
@@ -100,7 +100,7 @@ TEST(CommandLineTest, WhatBeginsWithADashIsNoWord) {
   EXPECT_THAT(program.words, ElementsAre("-", "-1", "-.5", "-h", "--", "-b"));
 }
 
-TEST(CommandLineTest, RefusesWhatItDoesNotUnderstand) {
+TEST(CommandLineTest, RejectsUnknownArguments) {
   EXPECT_THAT(RefusalOf({"--baem=1"}),
               HasSubstr("there is no flag --baem; did you mean 'beam'?"));
   EXPECT_THAT(RefusalOf({"--beam=0"}), HasSubstr("from 1 to 64, got '0'"));
@@ -115,7 +115,7 @@ TEST(CommandLineTest, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(RefusalOf({"--sample=1"}), HasSubstr("takes no value"));
 }
 
-TEST(CommandLineTest, SaysWhatToWriteInsteadOfAFormerFlag) {
+TEST(CommandLineTest, NamesTheReplacementOfAFormerFlag) {
   EXPECT_THAT(RefusalOf({"--width=3"}),
               HasSubstr("there is no flag --width any more; write --beam=N"));
 }
@@ -137,7 +137,7 @@ TEST(CommandLineTest, HelpNamesTheKindOfEachValue) {
   }
 }
 
-TEST(CommandLineTest, EveryProgramTellsItsVersion) {
+TEST(CommandLineTest, EveryProgramPrintsItsVersion) {
   EXPECT_EQ(Program().Parse({"--version", "-b"}, /*takes_words=*/false),
             absl::CancelledError(kVersion));
 }

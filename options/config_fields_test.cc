@@ -37,7 +37,7 @@ TEST(SplitPathTest, ElementOfAnExtension) {
   EXPECT_EQ(step.index, 2);
 }
 
-TEST(SplitPathTest, MalformedStepsAreNoFieldsName) {
+TEST(SplitPathTest, MalformedStepsAreNotFieldNames) {
   EXPECT_EQ(SplitPath("").back().name, "");
   EXPECT_EQ(SplitPath("a.").back().name, "");
   EXPECT_EQ(SplitPath("a[x]").back().name, "a[x]");

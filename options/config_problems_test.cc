@@ -44,7 +44,7 @@ TEST(ConfigProblemsTest, KeepsTheOrderOfProblems) {
               ElementsAre(ProblemIs("b", "first"), ProblemIs("a", "second")));
 }
 
-TEST(ConfigProblemsTest, NotesAreNoProblemsAndAreThereOnce) {
+TEST(ConfigProblemsTest, NotesAreNotProblemsAndAppearOnce) {
   ConfigProblems problems;
   const ConfigProblems::Scope scope(problems, "training");
   problems.Note("average", "has no effect");
@@ -150,7 +150,7 @@ TEST_F(RangeTest, IncludesItsEnds) {
   }
 }
 
-TEST_F(RangeTest, AnOpenOneEndsBelowWhatRoundsToItsEndAsAFloat) {
+TEST_F(RangeTest, AnOpenRangeExcludesValuesThatRoundToItsEnd) {
   for (const char* text : {"x: 0", "x: 0.9999"}) {
     EXPECT_TRUE(Check(FieldDescriptorProto::TYPE_DOUBLE, "[0, 1)", text).ok());
   }
@@ -207,7 +207,7 @@ testing::TestConfig OutOfRangeAtEveryDepth() {
   return config;
 }
 
-TEST_F(RangeTest, IsReadOfAllMessagesThatAreSet) {
+TEST_F(RangeTest, IsCheckedInAllSetMessages) {
   ConfigProblems problems;
   const ConfigProblems::Scope scope(problems, "experiment");
   problems.CheckRanges(OutOfRangeAtEveryDepth(), "one");
@@ -221,7 +221,7 @@ TEST_F(RangeTest, IsReadOfAllMessagesThatAreSet) {
                             "must be in [0, 1], got 2")));
 }
 
-TEST_F(RangeTest, OfTheMessageItselfCanBeReadAlone) {
+TEST_F(RangeTest, CanCheckOnlyTheMessageItself) {
   const testing::TestConfig config = OutOfRangeAtEveryDepth();
   ConfigProblems problems;
   problems.CheckOwnRanges(config);

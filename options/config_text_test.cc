@@ -95,7 +95,7 @@ TEST(ConfigTextTest, PartsOfStringsInArguments) {
   EXPECT_EQ(Marked(ConfigTextWithOrigin::Override("m={s: 'abc'}"), 1, 1), "b");
 }
 
-TEST(PrintableTest, ReplacesWhatATerminalMightObeyOrHide) {
+TEST(PrintableTest, ReplacesControlAndInvisibleCharacters) {
   EXPECT_EQ(Printable("é\tok", 9), "é ok");
   EXPECT_EQ(Printable("\x1b[2J\x7f", 9), "?[2J?");
   EXPECT_EQ(Printable("a\u202eb\u200bc\u0085", 9), "a?b?c?");
@@ -125,7 +125,7 @@ std::vector<TextProblem> Problems(absl::string_view text) {
   return problems;
 }
 
-TEST(TokenizeTest, TellsKindsApart) {
+TEST(TokenizeTest, DistinguishesKinds) {
   EXPECT_THAT(Tokens("a_1: -3 {'x' [\"\\\"\"]} # c\n;"),
               ElementsAre("na_1", ".:", ".-", "i3", ".{", "s'x'", ".[",
                           "s\"\\\"\"", ".]", ".}", ".;", "$"));
@@ -140,7 +140,7 @@ TEST(TokenizeTest, Numbers) {
       ElementsAre("!1.2.3", "!1e", "!0x", "!12ab", "!0xg", "!1e+", "$"));
 }
 
-TEST(TokenizeTest, EmptyTextIsItsEnd) {
+TEST(TokenizeTest, EmptyTextHasOnlyTheEndToken) {
   EXPECT_THAT(Tokens(""), ElementsAre("$"));
   EXPECT_THAT(Tokens("# only"), ElementsAre("$"));
 }
@@ -166,7 +166,7 @@ TEST(TokenizeTest, CharactersOutsideAsciiAreTakenWhole) {
   EXPECT_THAT(Tokens("a\u00e9b"), ElementsAre("na", "!\u00e9", "nb", "$"));
 }
 
-TEST(TokenizeTest, BeginsWhereTold) {
+TEST(TokenizeTest, BeginsAtTheGivenOffset) {
   std::vector<TextProblem> problems;
   const std::vector<Token> tokens = Tokenize("seed=3", 5, &problems);
   ASSERT_EQ(tokens.size(), 2u);

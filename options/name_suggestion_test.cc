@@ -62,7 +62,7 @@ TEST(SuggestNameTest, ALongerNameMayBeFurtherAway) {
   EXPECT_EQ(SuggestName("ab", {"ab1", "ab2"}), "; did you mean 'ab1'?");
 }
 
-TEST(SuggestNameTest, ListsAFewNamesWhenNoneIsNear) {
+TEST(SuggestNameTest, ListsAFewNamesIfNoneIsSimilar) {
   EXPECT_EQ(SuggestName("xyzzy", {"model", "seed"}), "; it can be model, seed");
   EXPECT_EQ(SuggestName("xyzzy", {}), "");
   EXPECT_EQ(SuggestName("xyzzy", std::vector<std::string>(13, "model")), "");

@@ -81,7 +81,7 @@ std::string Problem(const CurveRegistry& registry, const std::string& text) {
   return problems.problems()[0].path + ": " + problems.problems()[0].message;
 }
 
-TEST(OptionRegistryTest, KnowsItsPlugInsByName) {
+TEST(OptionRegistryTest, FindsPlugInsByName) {
   const CurveRegistry registry = LineAndPower();
   ASSERT_EQ(registry.plugins().size(), 2u);
   EXPECT_EQ(registry.plugins()[0].name,
@@ -94,7 +94,7 @@ TEST(OptionRegistryTest, KnowsItsPlugInsByName) {
   EXPECT_EQ(registry.Find(Parsed("")), nullptr);
 }
 
-TEST(OptionRegistryTest, MakesWhatAConfigChose) {
+TEST(OptionRegistryTest, MakesTheConfiguredPlugIn) {
   const CurveRegistry registry = LineAndPower();
   EXPECT_EQ(registry.Create(Parsed("line {}"), 1)->At(3), 7);
   EXPECT_EQ(registry.Create(Parsed("line { slope: 4 }"), 1)->At(3), 13);
@@ -130,7 +130,7 @@ TEST(OptionRegistryTest, SaysThatOutsideHoldsOneExtension) {
             expected);
 }
 
-TEST(OptionRegistryTest, SaysWhatIsNotLinked) {
+TEST(OptionRegistryTest, ReportsPlugInsThatAreNotLinked) {
   const std::string known =
       "regard.option_registry_test.StepOptions is not linked into this "
       "program, which has regard.option_registry_test.LineOptions, "
@@ -141,7 +141,7 @@ TEST(OptionRegistryTest, SaysWhatIsNotLinked) {
             "outside.[regard.option_registry_test.other_step]: " + known);
 }
 
-TEST(OptionRegistryTest, AFallbackServesWhereNothingIsChosen) {
+TEST(OptionRegistryTest, AFallbackIsUsedIfNothingIsChosen) {
   CurveRegistry registry(&LineOptions::default_instance());
   registry.Add<Line>("a x");
   EXPECT_EQ(Problem(registry, ""), "");

@@ -63,7 +63,7 @@ TEST(LocateProblemsTest, PointsAtTheNameOfTheField) {
             "                                          ^~~~~~~~~~");
 }
 
-TEST(LocateProblemsTest, WhatIsAbsentIsToldAtTheMessageAroundIt) {
+TEST(LocateProblemsTest, AbsentFieldsAreReportedAtTheEnclosingMessage) {
   const ConfigOrigins origins =
       OriginsOf("seed: 3\n\nmodel {\n  layers {}\n}\n");
   const std::string model = "\n  model {\n  ^~~~~";

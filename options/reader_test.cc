@@ -74,7 +74,7 @@ TEST_F(ReaderTest, ReadsEveryKindOfValue) {
   EXPECT_EQ(Read("a.textproto"), LineOf(text));
 }
 
-TEST_F(ReaderTest, ClearsWhatTheMessageHeld) {
+TEST_F(ReaderTest, ClearsTheMessage) {
   WriteFile("a.textproto", "seed: 3");
   TestConfig config;
   config.set_steps(4);
@@ -297,7 +297,7 @@ TEST_F(ReaderTest, TheBaseOfABrokenFileIsNotOpened) {
 
 // After a wrong name, the reader must skip the value, whether it is on the line
 // of the name or on later lines.
-TEST_F(ReaderTest, TheValueOfAMistakenFieldIsPassed) {
+TEST_F(ReaderTest, TheValueOfAnUnknownFieldIsSkipped) {
   TestConfig config;
   const absl::StatusOr<ConfigOrigins> origins =
       ReadConfig({"a",
@@ -339,7 +339,7 @@ TEST_F(ReaderTest, OverridesAreUtf8) {
                "               ^"));
 }
 
-TEST_F(ReaderTest, MistakenOverridesAreToldEvenAfterOthers) {
+TEST_F(ReaderTest, AllWrongOverridesAreReported) {
   TestConfig config;
   EXPECT_THAT(
       ReadConfig({"a.textproto", "seed: 3"},

@@ -135,7 +135,7 @@ std::vector<std::string> Settings(const std::string& text) {
   return lines;
 }
 
-TEST(ConfigSettingsTest, DefaultsAreInForceToo) {
+TEST(ConfigSettingsTest, DefaultsAreIncluded) {
   EXPECT_THAT(Settings(""),
               UnorderedElementsAre("seed: 1", "rate: 0.001", "shuffle: true",
                                    "task: 'TRANSLATION'"));
@@ -149,7 +149,7 @@ TEST(ConfigSettingsTest, KeepTheirTypes) {
                                    "data_path: 'a\"b'", "task: 'REGRESSION'"));
 }
 
-TEST(ConfigSettingsTest, AMemberOfAOneofIsNamedThoughItIsEmpty) {
+TEST(ConfigSettingsTest, AnEmptyOneofMemberIsNamed) {
   EXPECT_THAT(Settings("sgd {}"),
               UnorderedElementsAre("seed: 1", "rate: 0.001", "shuffle: true",
                                    "task: 'TRANSLATION'", "optimizer: 'sgd'"));
@@ -291,7 +291,7 @@ TEST(DiffResolvedFields, ShowsTheOnlyElementOfALongerListOnTheOtherSide) {
       ElementsAre(FieldsAre("l", "{a: 1}", "{a: 1}, {n {b: 2}}")));
 }
 
-TEST(ReplaceResolvedFields, TakesTheLinesOfPathsAndNothingElse) {
+TEST(ReplaceResolvedFields, ReplacesOnlyTheLinesOfPaths) {
   const std::string text =
       "# a comment\n\nname: \"a\"  # a.textproto:1\n"
       "t {  # a.textproto:2\n  n: 1  # default\n  m: 2  # --set\n}\nn: 1\n";
@@ -320,7 +320,7 @@ std::string NestedText(int choice) {
   return text;
 }
 
-TEST(CountDifferences, FindsAsManyAsAllPairsHave) {
+TEST(CountDifferences, FindsTheDifferencesOfAllPairs) {
   std::vector<std::vector<ResolvedField>> configs;
   for (int choice : {0, 1, 4, 4, 7, 10, 11, 14, 15, 28}) {
     configs.push_back(Fields(NestedText(choice)));

@@ -105,7 +105,7 @@ class BertClassifierTest : public ::testing::Test {
   std::vector<double> expected_;  // 20 rows of 3 logits, and the mean loss
 };
 
-TEST_F(BertClassifierTest, LogitsAreThoseOfTransformers) {
+TEST_F(BertClassifierTest, LogitsMatchTransformers) {
   ASSERT_EQ(expected_.size(), 61);
   EXPECT_THAT(folder_.description.classes,
               ElementsAre("entails", "contradicts", "unrelated"));
@@ -124,7 +124,7 @@ TEST_F(BertClassifierTest, LogitsAreThoseOfTransformers) {
   }
 }
 
-TEST_F(BertClassifierTest, LossAndGradientsAreThoseOfTransformers) {
+TEST_F(BertClassifierTest, LossAndGradientsMatchTransformers) {
   GradientSlab<float> gradients(model_->parameters());
   Tape<float> tape;
   Forward<float> forward(tape, model_->parameters(), &gradients);
@@ -197,7 +197,7 @@ TEST_F(BertClassifierTest, NamesItsPaddingIfItHasOne) {
                     HasSubstr("\"pad_token\": null")));
 }
 
-TEST_F(BertClassifierTest, OnlyWhatTransformersHasIsWritten) {
+TEST_F(BertClassifierTest, RejectsModelsThatTransformersLacks) {
   const auto error_of = [&](const TextClassifierConfig& config) {
     FileOperations files;
     return std::string(WriteBertFolder(*ModelOf(config, folder_),
@@ -214,7 +214,7 @@ TEST_F(BertClassifierTest, OnlyWhatTransformersHasIsWritten) {
   EXPECT_THAT(error_of(config), HasSubstr("norm_order"));
 }
 
-TEST_F(BertClassifierTest, IsARunOfItsClasses) {
+TEST_F(BertClassifierTest, IsAClassifierRunWithItsClasses) {
   const auto run = ReadPretrainedFolder(kFolder, Scorers());
   ASSERT_THAT(run, IsOk());
   EXPECT_THAT(run->config, HasSubstr("text_classifier {"));

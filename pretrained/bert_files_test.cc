@@ -100,7 +100,7 @@ TEST_F(BertFilesTest, TheMapOfSpecialTokensCounts) {
   EXPECT_EQ(ReadTokenizerFiles(folder_)->options.mask, "[E1]");
 }
 
-TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
+TEST_F(BertFilesTest, TokenizerJsonMustMatchBert) {
   const auto error = [&](const std::string& from, const std::string& to) {
     const std::string text = absl::StrReplaceAll(kTokenizerText, {{from, to}});
     EXPECT_NE(text, kTokenizerText);
@@ -134,7 +134,7 @@ TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
 }
 
 // Settings as in the files of the model all-MiniLM-L6-v2 must be accepted.
-TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
+TEST_F(BertFilesTest, FollowsTheFilesOfSentenceTransformers) {
   EXPECT_EQ(SentenceError("sentence_bert_config.json",
                           R"({"max_seq_length": 7, "do_lower_case": false})"),
             "");
@@ -153,7 +153,7 @@ TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
   EXPECT_EQ(ReadSentenceFiles(folder_, /*lower_case=*/true)->longest, 7);
 }
 
-TEST_F(BertFilesTest, NotesASimilarityThatIsNoCosine) {
+TEST_F(BertFilesTest, NotesASimilarityOtherThanCosine) {
   const auto notes = [&](const char* name) {
     EXPECT_EQ(
         SentenceError("config_sentence_transformers.json",
@@ -213,7 +213,7 @@ TEST_F(BertFilesTest, ReadsPoolingAndNormalize) {
                         "module_input_name must be one of sentence_embedding"));
 }
 
-TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {
+TEST_F(BertFilesTest, NamesOptionsThatChangeTheEmbedding) {
   const std::string sentence = "sentence_bert_config.json";
   EXPECT_EQ(SentenceError(sentence, R"({"do_lower_case": true})"), "");
   EXPECT_THAT(SentenceError(sentence, R"({"do_lower_case": true})", false),

@@ -151,7 +151,7 @@ class BertFolderTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(BertFolderTest, VectorsAreThoseOfTransformers) {
+TEST_F(BertFolderTest, EmbeddingsMatchTransformers) {
   const auto model = Read();
   ASSERT_THAT(model, IsOk());
   EXPECT_EQ((*model)->longest(), 24);
@@ -214,7 +214,7 @@ TEST_F(BertFolderTest, NeedsNoPooler) {
   EXPECT_EQ(VectorsOf(**model), wanted);
 }
 
-TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheWeights) {
+TEST_F(BertFolderTest, NamesAllProblemsOfTheWeights) {
   ChangeWeights([](std::vector<Tensor>& tensors) {
     for (Tensor& tensor : tensors) {
       if (tensor.name == "encoder.layer.0.intermediate.dense.weight") {
@@ -258,7 +258,7 @@ TEST_F(BertFolderTest, NamesFortyTensorsThatAreMissing) {
             absl::StrCat(folder_, "/model.safetensors: 72 more errors"));
 }
 
-TEST_F(BertFolderTest, NamesTensorsThatAreOne) {
+TEST_F(BertFolderTest, NamesDuplicateTensors) {
   ChangeWeights([](std::vector<Tensor>& tensors) {
     tensors.push_back({"bert.pooler.dense.bias", {8}, std::vector<float>(8)});
   });
@@ -283,7 +283,7 @@ TEST_F(BertFolderTest, RefusesFilesThatAreCut) {
   }
 }
 
-TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheConfig) {
+TEST_F(BertFolderTest, NamesAllProblemsOfTheConfig) {
   Write("config.json",
         R"({"model_type": "gpt2", "vocab_size": 0, "hidden_size": 8.5,
             "num_hidden_layers": 1e300, "num_attention_heads": "2",
@@ -314,7 +314,7 @@ TEST_F(BertFolderTest, SizesOfConfigAndWeightsMustAgree) {
   EXPECT_THAT(ErrorOf(), HasSubstr("expected F32 [16777216, 65536]"));
 }
 
-TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
+TEST_F(BertFolderTest, NamesAllProblemsOfTheVocabulary) {
   std::string text = TextOf(JoinPath(folder_, "vocab.txt"));
   Write("vocab.txt", absl::StrCat(text, "cat\n\n\xff\n"));
   EXPECT_THAT(ErrorOf(),
@@ -440,7 +440,7 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
                        HasSubstr("type must be one of WordPiece")));
 }
 
-TEST_F(BertFolderTest, ObeysTheFilesOfSentenceTransformers) {
+TEST_F(BertFolderTest, FollowsTheFilesOfSentenceTransformers) {
   Write("sentence_bert_config.json", R"({"max_seq_length": 7})");
   EXPECT_EQ((*Read())->longest(), 7);
   std::filesystem::create_directories(JoinPath(folder_, "1_Pooling"));
@@ -475,7 +475,7 @@ TEST_F(BertFolderTest, LeavesOutRowsThatNoTokenHas) {
   EXPECT_EQ(VectorsOf(**Read()), wanted);
 }
 
-TEST_F(BertFolderTest, IsReadAsTheRunThatItWouldBe) {
+TEST_F(BertFolderTest, IsReadAsARun) {
   EXPECT_TRUE(ContainsPretrainedModel(folder_));
   const auto folder = ReadPretrainedFolder(folder_, Scorers());
   ASSERT_THAT(folder, IsOk());

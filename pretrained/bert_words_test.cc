@@ -104,7 +104,7 @@ std::vector<double> NextRow(std::vector<std::string>& lines) {
   return row;
 }
 
-TEST(BertWordsTest, ProbabilitiesAreThoseOfTransformers) {
+TEST(BertWordsTest, ProbabilitiesMatchTransformers) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   EXPECT_EQ(folder.description.head, BertHead::kWordsAndFollows);
   const auto model = ModelOf(folder, /*next_sentence=*/true);
@@ -162,7 +162,7 @@ TEST(BertWordsTest, IsReadAsItWasWritten) {
 
 // Without next_sentence, the written folder must contain neither the
 // next-sentence head nor its pooler.
-TEST(BertWordsTest, WithoutNextSentencesItIsAMaskedLanguageModel) {
+TEST(BertWordsTest, AModelWithoutNextSentencesIsAMaskedLanguageModel) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const auto model = ModelOf(folder, /*next_sentence=*/false);
   ASSERT_TRUE(model->bert().has_pooler());
@@ -185,7 +185,7 @@ TEST(BertWordsTest, WithoutNextSentencesItIsAMaskedLanguageModel) {
   EXPECT_EQ(prediction_for(*again), prediction_for(*model));
 }
 
-TEST(BertWordsTest, OnlyWhatTransformersHasIsWritten) {
+TEST(BertWordsTest, RejectsModelsThatTransformersLacks) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const auto error_of = [&](void (*change)(TransformerConfig&)) {
     BertConfig config = folder.description.config;
@@ -220,7 +220,7 @@ TEST(BertWordsTest, OnlyWhatTransformersHasIsWritten) {
       HasSubstr("no relative positions"));
 }
 
-TEST(BertWordsTest, WordsOfATextAreNoVocabularyOfTheirs) {
+TEST(BertWordsTest, WordVocabulariesAreRejected) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   BertConfig config = folder.description.config;
   config.mutable_masked_words()->set_block(24);
@@ -236,7 +236,7 @@ TEST(BertWordsTest, WordsOfATextAreNoVocabularyOfTheirs) {
                HasSubstr("this model uses the words of its training text")));
 }
 
-TEST(BertWordsTest, WritesToNewFoldersAlone) {
+TEST(BertWordsTest, WritesOnlyToNewFolders) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const auto model = ModelOf(folder, /*next_sentence=*/true);
   FileOperations files;
@@ -249,7 +249,7 @@ TEST(BertWordsTest, WritesToNewFoldersAlone) {
                HasSubstr("there: error: must be a new or empty folder")));
 }
 
-TEST(BertWordsTest, IsARunThatFillsInWords) {
+TEST(BertWordsTest, IsAMaskedWordsRun) {
   const auto run = ReadPretrainedFolder(kFolder, Scorers());
   ASSERT_THAT(run, IsOk());
   EXPECT_THAT(run->config, HasSubstr("data { text {"));
@@ -258,7 +258,7 @@ TEST(BertWordsTest, IsARunThatFillsInWords) {
   EXPECT_THAT(run->config, HasSubstr("block: 24"));
 }
 
-TEST(BertWordsTest, OfAModelWithoutWordsItsOutputIsNotCompared) {
+TEST(BertWordsTest, OutputIsNotComparedWithoutAWordHead) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const auto write = [&](void (*change)(TransformerConfig&)) {
     TextEmbedderConfig config;
@@ -286,7 +286,7 @@ TEST(BertWordsTest, OfAModelWithoutWordsItsOutputIsNotCompared) {
 
 // If a config names several architectures, the architecture with the largest
 // head must be chosen. Unknown architectures must be ignored.
-TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
+TEST(BertWordsTest, TheLargestNamedHeadCounts) {
   constexpr char kConfig[] = R"({"vocab_size": 8, "hidden_size": 4,
       "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4,
       "architectures": ["BertForMaskedLM", "BertModel", "BertNonesuch"]})";
@@ -295,7 +295,7 @@ TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
 
 // A BertForNextSentencePrediction must be read as a text classifier with the
 // classes "follows" and "does not follow".
-TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
+TEST(BertWordsTest, NextSentenceModelsAreClassifiers) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =
       WriteTo("follows", *ModelOf(folder, /*next_sentence=*/true));
@@ -317,7 +317,7 @@ TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
 
 // A folder with modules.json must be read as a sentence embedding model, even
 // if its config.json names another architecture.
-TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
+TEST(BertWordsTest, AFolderWithModulesIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =
       WriteTo("modules", *ModelOf(folder, /*next_sentence=*/true));
@@ -342,7 +342,7 @@ TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
 
 // MaskedWordModel does not support a tokenizer whose strip_accents differs from
 // lower_case. The folder must then be read as a sentence embedding model.
-TEST(BertWordsTest, WithAnotherTokeniserItIsAnEmbedder) {
+TEST(BertWordsTest, AFolderWithAnotherTokenizerIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =
       WriteTo("tokenizer", *ModelOf(folder, /*next_sentence=*/true));

@@ -125,7 +125,7 @@ TEST_F(BlipFolderTest, WritesWhatTransformersWrites) {
   EXPECT_GE(count, 12);
 }
 
-TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
+TEST_F(BlipFolderTest, ProblemsNameTheirKey) {
   const auto config = [&](const std::string& from, const std::string& to) {
     return ErrorOf("config.json", from, to);
   };
@@ -183,7 +183,7 @@ TEST_F(BlipFolderTest, ImagesMayBeAsAProcessorSays) {
   EXPECT_EQ(folder.description.images.filter(), ImageFormat::BILINEAR);
 }
 
-TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
+TEST_F(BlipFolderTest, RejectsModelsThatTransformersLacks) {
   const BlipFolder folder = OpenBlipFolder(folder_, Scorers()).value();
   const auto error_of =
       [&](const std::function<void(CaptionerConfig&, ImageFormat&)>& change) {
@@ -271,7 +271,7 @@ TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
   }
 }
 
-TEST_F(BlipFolderTest, WhatIsWrittenIsReadAgain) {
+TEST_F(BlipFolderTest, ReadsTheFolderThatItWrites) {
   const BlipFolder folder = OpenBlipFolder(folder_, Scorers()).value();
   const std::unique_ptr<CaptionModel> model = ModelOf(folder);
   ASSERT_THAT(folder.LoadWeights(model->parameters(), nullptr), IsOk());

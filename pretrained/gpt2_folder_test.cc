@@ -186,7 +186,7 @@ TEST_P(Gpt2ParityTest, StepsWithACacheAreTheWholePass) {
   }
 }
 
-TEST_P(Gpt2ParityTest, TheLikeliestIdsAreThoseOfTransformers) {
+TEST_P(Gpt2ParityTest, TheMostLikelyIdsMatchTransformers) {
   const std::vector<std::string> prompts =
       LinesOf(DataPath(absl::StrCat(GetParam(), "/prompts.txt")));
   const std::vector<std::string> wanted =
@@ -276,7 +276,7 @@ class Gpt2FolderTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(Gpt2FolderTest, ConfigsAreThoseOfOurTransformer) {
+TEST_F(Gpt2FolderTest, ConfigsMatchOurTransformer) {
   const auto folder = OpenGpt2Folder(folder_, Scorers());
   ASSERT_THAT(folder, IsOk());
   const LanguageModelConfig& config = folder->config;
@@ -317,7 +317,7 @@ TEST_F(Gpt2FolderTest, IsReadAsItWasWritten) {
   }
 }
 
-TEST_F(Gpt2FolderTest, WritesNothingThatAGpt2CannotBe) {
+TEST_F(Gpt2FolderTest, RejectsModelsThatGpt2CannotRepresent) {
   const auto read = Read(folder_);
   ASSERT_THAT(read, IsOk());
   const std::string copy = JoinPath(folder_, "copy");
@@ -350,7 +350,7 @@ TEST_F(Gpt2FolderTest, WritesNothingThatAGpt2CannotBe) {
                     HasSubstr("feed_forward.activation: GELU -> SWIGLU")));
 }
 
-TEST_F(Gpt2FolderTest, NamesAllThatIsWrongWithTheConfig) {
+TEST_F(Gpt2FolderTest, NamesAllProblemsOfTheConfig) {
   Write("config.json",
         R"({"model_type": "gpt2", "vocab_size": -1, "n_embd": 8, "n_layer": 2,
             "n_head": 0, "n_positions": 1e9, "n_inner": "x",
@@ -397,7 +397,7 @@ TEST_F(Gpt2FolderTest, SizesMustAgree) {
               HasSubstr("290 tokens, but vocab_size of config.json is 289"));
 }
 
-TEST_F(Gpt2FolderTest, IdsBeyondTheVocabularyAreNone) {
+TEST_F(Gpt2FolderTest, IdsBeyondTheVocabularyAreAbsent) {
   Replace("config.json", "\"eos_token_id\": 0", "\"eos_token_id\": 50256");
   Replace("config.json", "\"bos_token_id\": 0", "\"bos_token_id\": null");
   const auto read = Read(folder_);
@@ -430,7 +430,7 @@ TEST_F(Gpt2FolderTest, WritesNoTokenThatItLacks) {
 // tokenizer_config.json cannot name a token whose spelling in the vocabulary
 // differs from its text, so its name must be null. config.json contains the id
 // of the token.
-TEST_F(Gpt2FolderTest, NamesNoTokenThatIsSpelledOtherwise) {
+TEST_F(Gpt2FolderTest, NamesOnlyTokensWithTheSameSpelling) {
   const auto tokenizer = ReadBytePairs(folder_);
   ASSERT_THAT(tokenizer, IsOk());
   std::string last = "\"eos_token_id\": 0";
@@ -470,7 +470,7 @@ TEST_F(Gpt2FolderTest, NeedsItsFiles) {
                 "'model-00002-of-00003.safetensors' must be in this folder")));
 }
 
-TEST_F(Gpt2FolderTest, IsReadAsTheRunThatItWouldBe) {
+TEST_F(Gpt2FolderTest, IsReadAsARun) {
   const auto folder = ReadPretrainedFolder(folder_, Scorers());
   ASSERT_THAT(folder, IsOk());
   EXPECT_THAT(

@@ -53,7 +53,7 @@ class ImageProcessorTest : public ::testing::Test {
   const std::string folder_ = JoinPath(::testing::TempDir(), "image_processor");
 };
 
-TEST_F(ImageProcessorTest, SaysHowImagesBecomeInputs) {
+TEST_F(ImageProcessorTest, ReadsTheImageFormat) {
   EXPECT_THAT(Read(R"({"size": 8, "resample": 3, "image_mean": [0.25],
                        "image_std": [0.5, 0.25, 1]})"),
               HasSubstr("height: 8 width: 8 grey: false filter: BICUBIC mean { "
@@ -76,7 +76,7 @@ TEST_F(ImageProcessorTest, SaysHowImagesBecomeInputs) {
 // If "size" is a single number, CLIPImageProcessor resizes the shorter side to
 // it, and ViTImageProcessor resizes both sides. Other processors must be an
 // error.
-TEST_F(ImageProcessorTest, TheTypeSaysWhatANumberIs) {
+TEST_F(ImageProcessorTest, TheTypeDeterminesTheMeaningOfASize) {
   const auto read = [&](const std::string& type, int size) {
     return Read(absl::StrCat(R"({"size": )", size, ", ", type,
                              R"(, "do_center_crop": true, "crop_size": 8})"));
@@ -93,7 +93,7 @@ TEST_F(ImageProcessorTest, TheTypeSaysWhatANumberIs) {
               HasSubstr("json:1:10: error: size must have height and width"));
 }
 
-TEST_F(ImageProcessorTest, HasTwoNames) {
+TEST_F(ImageProcessorTest, AcceptsTwoFileNames) {
   EXPECT_FALSE(HasImageProcessor(folder_));
   EXPECT_THAT(Read(), HasSubstr("must contain preprocessor_config.json or"));
   EXPECT_THAT(Read(R"({"image_processor": {"size": 8, "resample": 3}})",
@@ -107,7 +107,7 @@ TEST_F(ImageProcessorTest, HasTwoNames) {
   EXPECT_EQ(Read("{}"), "height: 8 width: 8 grey: false filter: BILINEAR ");
 }
 
-TEST_F(ImageProcessorTest, NamesWhatIsNotComputed) {
+TEST_F(ImageProcessorTest, NamesUnsupportedOptions) {
   const auto error = [&](const std::string& field) {
     return Read(absl::StrCat(R"({"size": 8, )", field, "}"));
   };

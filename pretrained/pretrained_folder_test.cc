@@ -34,7 +34,7 @@ PretrainedFolder Read(const std::string& name) {
   return *std::move(folder);
 }
 
-TEST(PretrainedFolderTest, EachModelOfItsKindBeginsWithIt) {
+TEST(PretrainedFolderTest, EachModelOfItsKindCanBeginWithAFolder) {
   const struct {
     const char* folder;
     const char* model;
@@ -82,7 +82,7 @@ TEST(PretrainedFolderTest, NamesTheModelsThatItBegins) {
                "model.text_classifier, model.text_embedder"));
 }
 
-TEST(PretrainedFolderTest, TheWeightsBelongToACase) {
+TEST(PretrainedFolderTest, WeightsFixTheTokenizerOptions) {
   for (const char* folder : {"bert", "bert_classifier", "blip"}) {
     const PretrainedFolder read = Read(folder);
     EXPECT_FALSE(read.fixed.empty());
@@ -93,7 +93,7 @@ TEST(PretrainedFolderTest, TheWeightsBelongToACase) {
   }
 }
 
-TEST(PretrainedFolderTest, WithARunInItIsARun) {
+TEST(PretrainedFolderTest, AFolderWithARunIsARun) {
   const std::string folder = ::testing::TempDir() + "/both";
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/config.json") << "{}";

@@ -229,7 +229,7 @@ TEST_F(PretrainedWeightsTest, IsWrittenByTheSameTable) {
 
 // If the parameter has another size than the tensor, the error must name the
 // shape of the parameter, not the fixed shape in the table.
-TEST_F(PretrainedWeightsTest, AFixedShapeIsNotThatOfAnotherSize) {
+TEST_F(PretrainedWeightsTest, AFixedShapeAppliesOnlyToItsSize) {
   Write("model.safetensors", tensors_);
   ParameterStore<float> store;
   store.Root().Add("token", {3}, Zeros());
@@ -239,7 +239,7 @@ TEST_F(PretrainedWeightsTest, AFixedShapeIsNotThatOfAnotherSize) {
       HasSubstr("tensor 'model.token' is F32 [1, 1, 2]; expected F32 [3]"));
 }
 
-TEST_F(PretrainedWeightsTest, NamesAllThatIsWrong) {
+TEST_F(PretrainedWeightsTest, NamesAllProblems) {
   tensors_[0].shape = {2, 3};
   tensors_[1].name = "model.tokens";
   tensors_[3].values[4] = std::numeric_limits<float>::quiet_NaN();
@@ -311,7 +311,7 @@ TEST_F(PretrainedWeightsTest, TiedTensorsMustBeTheSame) {
                                    "parameter, but 1 of"));
 }
 
-TEST_F(PretrainedWeightsTest, KeepsWhatTheFolderLacksIfToldTo) {
+TEST_F(PretrainedWeightsTest, KeepsMissingTensorsOnRequest) {
   Write("model.safetensors", tensors_);
   const auto load = [&](std::vector<std::string>* kept) {
     ParameterStore<float> store;

@@ -23,7 +23,7 @@ std::string Problem(const std::string& read, const std::string& config) {
   return std::string(CheckSameTransformer(first, second, "GPT-2").message());
 }
 
-TEST(SameTransformerTest, WhatIsNotSaidIsItsDefault) {
+TEST(SameTransformerTest, AbsentFieldsHaveTheirDefaults) {
   EXPECT_THAT(Problem("width: 8 attention { heads: 2 } dropout: 0.1",
                       "width: 8 attention { heads: 2 key_heads: 2 attention { "
                       "scaled_dot {} block: 256 } } feed_forward { hidden: 32 "
@@ -38,7 +38,7 @@ TEST(SameTransformerTest, NamesWhatDiffers) {
               AllOf(HasSubstr("does not fit GPT-2"), HasSubstr("width")));
 }
 
-TEST(SameTransformerTest, AnotherScoreWithoutFieldsDiffers) {
+TEST(SameTransformerTest, AnEmptyMessageOfAnotherScoreDiffers) {
   EXPECT_THAT(
       Problem("width: 8", "width: 8 attention { attention { dot {} } }"),
       HasSubstr("added: attention.attention.dot\n"));

@@ -65,7 +65,7 @@ std::vector<float> VectorsOf(const SentenceEmbeddingModel& model) {
 
 // Tests three kinds of pooling, with and without a Normalize module. Folders
 // that Regard writes must give the same vectors again.
-TEST(SentenceFolderTest, MakesTheVectorsThatSentenceTransformersWould) {
+TEST(SentenceFolderTest, EmbeddingsMatchSentenceTransformers) {
   FileOperations files;
   const std::string folder = JoinPath(::testing::TempDir(), "sentence_folder");
   std::filesystem::remove_all(folder);

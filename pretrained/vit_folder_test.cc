@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Folders, VitParityTest,
                                            "timm", "timm_gap"));
 
 // Images must be resized, cropped and normalized as the folder specifies.
-TEST(VitFolderTest, AFileHasTheProbabilitiesOfThere) {
+TEST(VitFolderTest, ProbabilitiesOfFilesMatchTheLibrary) {
   for (const char* name : {"vit", "vit_grey", "timm", "timm_gap"}) {
     const Fixture fixture("values", Path(name));
     const absl::StatusOr<VitFolder> folder = Open(Path(name));
@@ -176,7 +176,7 @@ TEST(VitFolderTest, AHeadMayBeMissingOrLeftOut) {
 
 // The folder has the classes tabby cat, dog and bird. A model with two of these
 // classes must get their rows of the head.
-TEST(VitFolderTest, AHeadIsMadeOfTheClassesThatAreThere) {
+TEST(VitFolderTest, AHeadIsMadeForTheClassesOfTheData) {
   const absl::StatusOr<VitFolder> folder = Open(Path("timm"));
   ASSERT_THAT(folder, IsOk());
   ImageClassifier model = ClassifierOf(folder->description);

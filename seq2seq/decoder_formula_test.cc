@@ -156,7 +156,7 @@ TEST_P(PublishedDecoderTest, EveryGateSeesWordStateAndContext) {
               (1 - z.array()).matrix().cwiseProduct(candidate));
 }
 
-TEST_P(PublishedDecoderTest, IsThePlainCellOnContextAndWordSideBySide) {
+TEST_P(PublishedDecoderTest, IsThePlainCellOnTheConcatenatedContextAndWord) {
   ParameterStore<double> store;
   const bool before = std::string(GetParam()) == "RESET_BEFORE";
   const Recurrent<double> cell(
@@ -185,7 +185,7 @@ TEST_P(PublishedDecoderTest, IsThePlainCellOnContextAndWordSideBySide) {
   ExpectState(MatrixOf(next).transpose());
 }
 
-TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
+TEST(DotAttentionTest, AllStepsAtOnceEqualTheLoop) {
   TestModel<double> model({"embedding: 3 hidden: 4", "dot {}",
                            "embedding: 2 hidden: 4 query: CURRENT_STATE "
                            "readout: ATTENTIONAL"});

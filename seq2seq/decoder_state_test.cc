@@ -109,7 +109,7 @@ TEST(DecoderStateDeathTest, RefusesOtherExtents) {
   EXPECT_DEATH(Begin(tape, {1, 2}), "2 vs. 3");
 }
 
-TEST(DecoderCacheTest, IsTheStateThatItCopied) {
+TEST(DecoderCacheTest, EqualsTheCopiedState) {
   Tape<float> tape;
   Arena arena;
   const Tape<float>::Mark mark = tape.Save();
@@ -181,7 +181,7 @@ TEST(DecoderCacheTest, ASourceWithoutElementsSharesNothing) {
   EXPECT_EQ(view[kCache].dim(2), 0);
 }
 
-TEST(DecoderCacheTest, ASlotThatAStepLeftAloneIsGatheredAllTheSame) {
+TEST(DecoderCacheTest, AnUnchangedSlotIsAlsoGathered) {
   Tape<float> tape;
   Arena arena;
   DecoderCache<float> cache(Begin(tape, {}), {.rows = 6, .vocabulary = 10},
@@ -259,7 +259,7 @@ TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
 // Takes random steps that repeat and drop rows, and drop sources. Two growing
 // slots and a row slot must contain what each row has read. The first step
 // reads several positions.
-TEST(DecoderCacheTest, IsWhatEachRowReadInAnyOrderOfRows) {
+TEST(DecoderCacheTest, ContainsAllRowsAfterAnyReordering) {
   constexpr int64_t kHeads = 3;
   constexpr int64_t kWidth = 2;
   enum { kPlain, kInHeads, kLast };
@@ -356,7 +356,7 @@ TEST(DecoderCacheTest, IsWhatEachRowReadInAnyOrderOfRows) {
   }
 }
 
-TEST(DecoderCacheTest, ForgetsWhatGatherDoesNotTake) {
+TEST(DecoderCacheTest, GatherDropsOtherRows) {
   Tape<float> tape;
   Arena arena;
   DecoderCache<float> cache(DecoderState<float>(tape, 2, {}, kNumSlots),
@@ -425,7 +425,7 @@ TEST(DecoderCacheDeathTest, RefusesGradients) {
                "no gradient passes through a cache");
 }
 
-TEST(DecoderCacheDeathTest, RefusesWhatItHasNoRoomFor) {
+TEST(DecoderCacheDeathTest, RejectsTooManyRows) {
   Tape<float> tape;
   Arena arena;
   DecoderCache<float> cache(Begin(tape, {}), {.rows = 3, .vocabulary = 10},

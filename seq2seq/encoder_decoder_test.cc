@@ -122,7 +122,7 @@ constexpr Kind kEveryKind[] = {
 
 // The backward direction ends at the beginning of a sentence. The decoder must
 // start from the final state of this direction, not of the forward direction.
-TEST(RecurrentEncoderTest, OfBothDirectionsTheFinalStateIsTheBackwardOne) {
+TEST(RecurrentEncoderTest, TheFinalStateOfBothDirectionsIsTheBackwardState) {
   TestModel<double> model(
       "encoder { embedding: 3 hidden: 3 bidirectional: true } attention { "
       "additive {} } decoder { embedding: 2 hidden: 3 }");
@@ -236,7 +236,7 @@ TEST_P(EncoderDecoderTest, PaddingChangesNothingAndGetsNoGradient) {
   EXPECT_EQ(loss({0, 1, 2}).item(), before);
 }
 
-TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
+TEST_P(EncoderDecoderTest, TeacherForcingEqualsStepsWordByWord) {
   TestModel<double> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();
   const int64_t examples[] = {0, 1, 2};
@@ -338,7 +338,7 @@ TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
 }
 
 // Valid readouts and all gradients must be equal with and without lengths.
-TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
+TEST_P(EncoderDecoderTest, LengthsDoNotChangeValidReadoutsOrGradients) {
   TestModel<double> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();
   const int64_t longest_first[] = {1, 0, 2};
@@ -392,7 +392,7 @@ TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
 
 // Ended rows must be dropped once they are at least an eighth of all rows,
 // rounded up.
-TEST(EndedRowsTest, AreLeftOutOnceTheyAreAnEighth) {
+TEST(EndedRowsTest, AreRemovedOnceTheyAreAnEighth) {
   TestModel<float> model(kEveryKind[0].config);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
@@ -410,7 +410,7 @@ TEST(EndedRowsTest, AreLeftOutOnceTheyAreAnEighth) {
   EXPECT_EQ(left(9, 2), 7);
 }
 
-TEST(EncoderDecoderDeathTest, LengthsFall) {
+TEST(EncoderDecoderDeathTest, LengthsMustNotIncrease) {
   TestModel<float> model(kEveryKind[0].config);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
@@ -422,7 +422,7 @@ TEST(EncoderDecoderDeathTest, LengthsFall) {
 
 // Reading a prompt at once must give the same result as reading it one word at
 // a time.
-TEST_P(EncoderDecoderTest, APromptIsItsWordsOneByOne) {
+TEST_P(EncoderDecoderTest, APromptEqualsItsWordsOneByOne) {
   TestModel<float> model(GetParam().config);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
@@ -481,7 +481,7 @@ TEST_P(EncoderDecoderTest, StepsHaveTheGradientOfTeacherForcing) {
   }
 }
 
-TEST_P(EncoderDecoderTest, RefusesIdsThatAreNotARowEach) {
+TEST_P(EncoderDecoderTest, RequiresOneIdForEachRow) {
   TestModel<float> model(GetParam().config);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);

@@ -35,7 +35,7 @@ TEST(MemoryAlignmentTest, IsTheMeanOverHeadsOfTheLastMapOverTheMemory) {
   EXPECT_THAT(MemoryAlignment<double>(kMaps).weights, ElementsAre(9, 9, 9, 9));
 }
 
-TEST(MemoryAlignmentTest, IsOfTheChosenLayerAndHead) {
+TEST(MemoryAlignmentTest, UsesTheChosenLayerAndHead) {
   const auto aligned = [&](const AlignmentChoice& choice) {
     return MemoryAlignment<double>(kMaps, choice).weights;
   };

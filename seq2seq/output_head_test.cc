@@ -131,7 +131,7 @@ class ScoreTokensTest : public ::testing::Test {
   std::optional<Forward<float>> forward_;
 };
 
-TEST_F(ScoreTokensTest, AreThoseOfAllLogitsAtOnce) {
+TEST_F(ScoreTokensTest, EqualTheScoresOfAllLogitsAtOnce) {
   // The last of three blocks is not full.
   constexpr int64_t kRows = 4000;
   const Var<float> readout = Readout(kRows);

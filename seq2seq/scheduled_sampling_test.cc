@@ -51,7 +51,7 @@ TEST(PredictionProbabilityTest, FollowsTheSchedule) {
   EXPECT_EQ(PredictionProbability(sigmoid, 1000000000), 1);
 }
 
-TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
+TEST(ValidateScheduledSamplingTest, LocatesProblems) {
   const auto problems = [](const char* text) {
     ConfigProblems problems;
     ValidateScheduledSampling(Schedule(text), problems);
@@ -191,7 +191,7 @@ TEST_P(ScheduledSamplingTest, WithProbability1IsAGreedyRollOut) {
   EXPECT_TRUE(differs) << "the model knows its targets";
 }
 
-TEST_P(ScheduledSamplingTest, TheGradientIsThatOfTheWordsThatWereRead) {
+TEST_P(ScheduledSamplingTest, TheGradientBelongsToTheReadWords) {
   const auto model = Model(Decoder("scheduled_sampling { probability: 1 }"));
   GradientSlab<double> gradients(model.store());
   Tape<double> tape;
@@ -244,7 +244,7 @@ TEST_P(ScheduledSamplingTest, DrawsBySeedUpdateExampleAndPosition) {
   EXPECT_GT(other_seeds, 5);
 }
 
-TEST_P(ScheduledSamplingTest, IsOfTrainingAlone) {
+TEST_P(ScheduledSamplingTest, IsOnlyForTraining) {
   const auto model = Model(Decoder("scheduled_sampling { probability: 1 }"));
   const auto plain = Model(Decoder(""));
   const auto readouts = [](const TestModel<double>& of) {

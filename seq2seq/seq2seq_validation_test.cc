@@ -119,7 +119,7 @@ TEST(ValidateEncoderDecoderTest, ATransformerHasNoFinalState) {
           "decoder.initial_state: FINAL_STATE requires a recurrent encoder")));
 }
 
-TEST(ValidateEncoderDecoderTest, AFinalStateIsOfTheCellOfTheDecoder) {
+TEST(ValidateEncoderDecoderTest, AFinalStateRequiresTheCellOfTheDecoder) {
   EXPECT_THAT(
       ProblemsOfModel("encoder { hidden: 8 } decoder { hidden: 8 cell: LSTM "
                       "context: LAST_STATE }"),
@@ -150,7 +150,7 @@ TEST(ValidateEncoderDecoderTest, ReportsEveryProblemOfARecurrentStack) {
   }
 }
 
-TEST(ValidateEncoderDecoderTest, APartIsLaidOverBoth) {
+TEST(ValidateEncoderDecoderTest, APartIsMergedIntoBoth) {
   const std::string attention =
       "attention { attention { formula { score: '(q . k) * t / sqrt(dk)' "
       "parameter { name: 't' initial: 1 } } } } ";
@@ -188,7 +188,7 @@ TEST(ValidateEncoderDecoderTest, AnEncoderHasNoPartsOfADecoder) {
                   StartsWith("note: transformer_encoder.output_bias: ")));
 }
 
-TEST(ValidateEncoderDecoderTest, NorHasAPatternOfItsLayers) {
+TEST(ValidateEncoderDecoderTest, AnEncoderPatternHasNoPartsOfADecoder) {
   const std::string layers =
       "layers: 2 pattern {} pattern { cross_attention { head_width: -4 } } ";
   EXPECT_THAT(
@@ -220,7 +220,7 @@ TEST(ValidateEncoderDecoderTest,
           "requires an encoder and a decoder of the same width; got 64")));
 }
 
-TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfALayerAndHeadThatAreThere) {
+TEST(ValidateEncoderDecoderTest, AnAlignmentRequiresAnExistingLayerAndHead) {
   EXPECT_THAT(ProblemsOfModel("transformer { layers: 2 attention { heads: 4 } "
                               "} alignment { layer: 1 head: 3 }"),
               IsEmpty());
@@ -250,7 +250,7 @@ TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfALayerAndHeadThatAreThere) {
               ElementsAre(StartsWith("note: alignment: has no effect: a ")));
 }
 
-TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfADecoderThatIsValid) {
+TEST(ValidateEncoderDecoderTest, AnAlignmentRequiresAValidDecoder) {
   EXPECT_THAT(ProblemsOfModel("transformer { layers: 0 } alignment {}"),
               ElementsAre(StartsWith("transformer.layers: ")));
   EXPECT_THAT(ProblemsOfModel("transformer { layers: 0 pattern {} pattern {} } "
@@ -262,7 +262,7 @@ TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfADecoderThatIsValid) {
               ElementsAre(StartsWith("transformer_decoder.width: ")));
 }
 
-TEST(AlignmentSelectsKeysTest, AsksTheLayerThatIsTheAlignment) {
+TEST(AlignmentSelectsKeysTest, ReadsTheLayerOfTheAlignment) {
   const auto selects = [](const std::string& text) {
     EncoderDecoderConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
@@ -285,14 +285,14 @@ TEST(AlignmentSelectsKeysTest, AsksTheLayerThatIsTheAlignment) {
   EXPECT_TRUE(selects(first + "transformer_decoder { layers: 3 }"));
 }
 
-TEST(MemoryWidthTest, IsNotCutWhereTheConfigIsOutOfRange) {
+TEST(MemoryWidthTest, IsNotTruncatedIfTheConfigIsOutOfRange) {
   EncoderDecoderConfig config;
   config.mutable_encoder()->set_hidden(2147483647);
   config.mutable_encoder()->set_bidirectional(true);
   EXPECT_EQ(MemoryWidth(config), 4294967294);
 }
 
-TEST(TransformerOfTest, APatternOfAPartReplacesThatOfBoth) {
+TEST(TransformerOfTest, APatternOfAPartReplacesTheSharedPattern) {
   EncoderDecoderConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "transformer { width: 8 pattern {} pattern {} } transformer_encoder { "

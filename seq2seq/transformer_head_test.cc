@@ -54,7 +54,7 @@ struct Head {
   TransformerHead<T> head;
 };
 
-TEST(TransformerHeadTest, TheConfigSaysWhatItIsMadeOf) {
+TEST(TransformerHeadTest, TheConfigDeterminesItsParts) {
   EXPECT_THAT(Head<float>("").Names(),
               ElementsAre("output.weight", "output.bias"));
   EXPECT_THAT(Head<float>("output_bias: false").Names(),
@@ -99,7 +99,7 @@ TEST(TransformerHeadTest, GradientsAgreeWithDifferences) {
   }
 }
 
-TEST(TransformerHeadTest, TheLossIsThatOfItsLogits) {
+TEST(TransformerHeadTest, TheLossMatchesItsLogits) {
   for (const char* fields : {"", kTied, kTransform}) {
     Head<double> head(fields);
     Forward<double>& forward = head.run.Begin();

@@ -116,7 +116,7 @@ TEST(TransformerMapsTest, AreNamedByLayerAndKind) {
                                      "decoder.1.self", "decoder.1.cross"));
 }
 
-TEST(TransformerMapsTest, AreOfSelfAttentionAloneWithoutAMemory) {
+TEST(TransformerMapsTest, ShowOnlySelfAttentionWithoutAMemory) {
   TestModel<float> model(kTwoLayers);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
@@ -149,7 +149,7 @@ TEST(TransformerMapsTest, TheConfigChoosesTheAlignment) {
   EXPECT_EQ(chosen->decoder->alignment().head, 1);
 }
 
-TEST(TransformerSizeTest, OfAnEncoderDecoder) {
+TEST(TransformerSizeTest, CountsAnEncoderDecoder) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   ParameterStore<float> store;
@@ -190,7 +190,7 @@ int64_t CountOfLanguageModel(const char* config, int64_t vocabulary) {
   return store.num_elements();
 }
 
-TEST(TransformerSizeTest, OfGpt2) {
+TEST(TransformerSizeTest, CountsGpt2) {
   EXPECT_EQ(CountOfLanguageModel(
                 "width: 768 layers: 12 attention { heads: 12 } feed_forward { "
                 "activation: GELU_TANH } position_embedding { kind: LEARNED "
@@ -199,7 +199,7 @@ TEST(TransformerSizeTest, OfGpt2) {
             124'439'808);
 }
 
-TEST(TransformerSizeTest, OfACharacterModelWithoutBiases) {
+TEST(TransformerSizeTest, CountsACharacterModelWithoutBiases) {
   EXPECT_EQ(CountOfLanguageModel(
                 "width: 128 layers: 4 attention { heads: 4 bias: false } "
                 "feed_forward { activation: GELU bias: false } norm { bias: "

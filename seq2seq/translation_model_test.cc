@@ -106,12 +106,12 @@ std::vector<SentencePair> TwoSentences() {
   return {Pair("a", "x y z"), Pair("b a", "x y")};
 }
 
-TEST(TranslationModelTest, TokenAccuracyIsTheShareOfTokensPredictedRight) {
+TEST(TranslationModelTest, TokenAccuracyIsTheFractionOfCorrectTokens) {
   SameEverywhere model("x", 1, TwoSentences());
   EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy_apart"], 2.0 / 7);
 }
 
-TEST(TranslationModelTest, PaddingIsNoToken) {
+TEST(TranslationModelTest, PaddingIsNotAToken) {
   // The shorter sentence is padded by one position, which must not count.
   SameEverywhere model("<pad>", 1, TwoSentences());
   EXPECT_EQ(model.Evaluate()["token_accuracy_apart"], 0);
@@ -133,7 +133,7 @@ TEST(TranslationModelTest, BatchesOfAnEvaluationAreAddedUp) {
   EXPECT_THAT(model.EvaluatedRows(), ::testing::ElementsAre(37, 64, 64, 37));
 }
 
-TEST(TranslationModelTest, KeepsWhatMetricsAreMadeOf) {
+TEST(TranslationModelTest, KeepsTheStatisticsOfMetrics) {
   SameEverywhere model("x", 1, TwoSentences());
   const EvaluatedSet set = model.EvaluateExamples();
   EXPECT_EQ(set.length_unit, "source tokens");
@@ -192,7 +192,7 @@ TEST(TranslationModelTest, LossIsTheSumOfItsExamplesInAnyOrder) {
   EXPECT_NEAR(loss({0}) + loss({1}) + loss({2}), together, 1e-5 * together);
 }
 
-TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
+TEST(TranslationModelTest, D2lLossDividesByTheCutLength) {
   SentenceData data;
   data.cut_tokens = 10;
   data.train.Add({"a"}, {"x", "y", "z"});
@@ -233,7 +233,7 @@ TEST(TranslationModelTest, FindsTheLongestSentencesOfAllSplits) {
   }
 }
 
-TEST(TranslationModelTest, SaysWhatOfAPairItDoesNotRead) {
+TEST(TranslationModelTest, ReportsTruncatedPairs) {
   TranslationModel model(SmallModel(), AttentionRegistry(),
                          {.cut_tokens = 2,
                           .source_vocabulary = Words({"a", "b"}),
@@ -344,7 +344,7 @@ double ErrorRate(int64_t cut_tokens) {
   return AlignedMetrics(Recurrent(""), cut_tokens).at("alignment_error_rate");
 }
 
-TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
+TEST(TranslationModelTest, AlignmentErrorCountsOnlyReadWords) {
   // Two of the predicted links (0, 0), (1, 0) and (2, 0) are among the three
   // gold alignments.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/0), 1 - 2 * 2.0 / 6);
@@ -355,7 +355,7 @@ TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
 
 // If all dot products are zero, a selection of one block of one key selects
 // source word 0.
-TEST(TranslationModelTest, GoldIsSelectedWhereTheSelectionHasTheSourceWord) {
+TEST(TranslationModelTest, GoldIsSelectedIfTheSelectionHasTheSourceWord) {
   const auto selected = [](const std::string& model, int64_t cut_tokens = 0) {
     return AlignedMetrics(model, cut_tokens).at("gold_selected");
   };

@@ -99,7 +99,7 @@ class TranslatorEnsembleTest : public ::testing::TestWithParam<Configs> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, TranslatorEnsembleTest,
                          ::testing::Values(kAdditive, kDot, kNoContext));
 
-TEST_P(TranslatorEnsembleTest, NBestAndSamplesAreTheSameAloneAndInAnyBatch) {
+TEST_P(TranslatorEnsembleTest, NBestAndSamplesDoNotDependOnTheBatch) {
   Member member(GetParam(), 2);
   const std::vector<Ids> sources = Sources(40);
   SearchConfig n_best = Beam(4);
@@ -126,7 +126,7 @@ TEST_P(TranslatorEnsembleTest, NBestAndSamplesAreTheSameAloneAndInAnyBatch) {
   }
 }
 
-TEST_P(TranslatorEnsembleTest, OfTheSameModelTwiceIsThatModel) {
+TEST_P(TranslatorEnsembleTest, AnEnsembleOfOneModelTwiceEqualsTheModel) {
   Member first(GetParam(), 2);
   Member second(GetParam(), 2);
   const std::vector<Ids> sources = Sources(20);

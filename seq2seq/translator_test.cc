@@ -206,7 +206,7 @@ TEST(TranslateTest, AWideBeamFindsTheBestOfAllTranslations) {
   }
 }
 
-TEST(TranslateTest, ABeamOfOneTakesTheLikeliestWordEachTime) {
+TEST(TranslateTest, ABeamOfOneTakesTheMostLikelyWordEachTime) {
   TestModel model("embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6",
                   /*target_words=*/9, 4);
   Tape<float> tape;
@@ -374,7 +374,7 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"embedding: 7 hidden: 16", "",
              "embedding: 9 hidden: 16 context: NO_CONTEXT"}));
 
-TEST_P(BatchedTranslateTest, ASentenceTranslatesTheSameAloneAndInAnyBatch) {
+TEST_P(BatchedTranslateTest, ATranslationDoesNotDependOnTheBatch) {
   const TestModel model = Model(/*target_words=*/37, 2);
   std::vector<Ids> sources = Sources(150, 12);
   for (const int beam : {1, 3}) {
@@ -390,7 +390,7 @@ TEST_P(BatchedTranslateTest, ASentenceTranslatesTheSameAloneAndInAnyBatch) {
   }
 }
 
-TEST_P(BatchedTranslateTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
+TEST_P(BatchedTranslateTest, EndedSentencesDoNotChangeOthers) {
   bool at_different_steps = false;
   // With three ids, the vocabulary has no <eos>, so no sentence ends. With four
   // ids, only <unk> and <eos> are possible, so there are fewer ids than
@@ -421,7 +421,7 @@ TEST_P(BatchedTranslateTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
   EXPECT_TRUE(at_different_steps);
 }
 
-TEST_P(BatchedTranslateTest, WeightsAreThoseOfTeacherForcingOnTheTranslation) {
+TEST_P(BatchedTranslateTest, WeightsMatchTeacherForcingOnTheTranslation) {
   TestModel model = Model(/*target_words=*/37, 2);
   const std::vector<Ids> sources = Sources(20, 12);
   for (const int beam : {1, 5}) {

@@ -69,7 +69,7 @@ TEST(AttentionArraysTest, HaveAnAxisOfTheBatch) {
   EXPECT_THAT(each->key_lengths, ElementsAre(0, 1, 2, 2, 1, 0));
 }
 
-TEST(AttentionArraysTest, SayWhatDoesNotFitABatch) {
+TEST(AttentionArraysTest, ReportShapesThatDoNotFitABatch) {
   EXPECT_EQ(ErrorOf(Batch(kQueries, "[[[1], [2]]]", kKeys, "[1, 2]")),
             "2:9: error: keys has the shape [1, 2, 1]; the batch size "
             "must be 2, as in `queries`");
@@ -86,7 +86,7 @@ TEST(AttentionArraysTest, SayWhatDoesNotFitABatch) {
             "2:9: error: keys[1][1] is 4; a list of 1 elements is required");
 }
 
-TEST(AttentionArraysTest, SayWhatLengthsAreWanted) {
+TEST(AttentionArraysTest, ReportTheRequiredLengths) {
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, kKeys, "2")),
             "4:16: error: key_lengths has the shape []; it must be [batch] = "
             "[2] or [batch, queries] = [2, 3]");
@@ -137,7 +137,7 @@ TEST(AttentionArraysTest, MasksNeedNoBatch) {
             "[queries, keys] = [2, 3]");
 }
 
-TEST(AttentionArraysTest, SayWhatMasksMustBe) {
+TEST(AttentionArraysTest, ReportInvalidMasks) {
   EXPECT_EQ(ErrorOf(Masked("[2, 2]", "[1, 1]")),
             "5:9: error: mask has the shape [2]; it must be [batch, keys] = "
             "[2, 2] or [batch, queries, keys] = [2, 3, 2]");

@@ -17,7 +17,7 @@ using ::regard::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-TEST(OutputFileTest, IsNoFileOfARun) {
+TEST(OutputFileTest, IsNotAFileOfARun) {
   const std::string root = JoinPath(::testing::TempDir(), "output_file");
   const auto check = [&](const std::string& path) {
     return CheckOutputFile("--out", JoinPath(root, path),

@@ -86,7 +86,7 @@ class UnreadablePicture : public FileOperations {
   }
 };
 
-TEST(PredictProgramTest, AnErrorOfTheDiskIsTheMachines) {
+TEST(PredictProgramTest, DiskErrorsAreMachineFailures) {
   static FileOperations system;
   static UnreadablePicture unreadable;
   char program[] = "predict";
@@ -101,7 +101,7 @@ TEST(PredictProgramTest, AnErrorOfTheDiskIsTheMachines) {
 
 constexpr char kRun[] = "tools/testdata/old_runs/finished";
 
-TEST(RunTest, AnswersFromItsFolder) {
+TEST(RunTest, PredictsFromItsFolder) {
   const regard::Run run = regard::Run::Open(kRun, BuiltInPlugins()).value();
   EXPECT_EQ(run.step(), 400);
   EXPECT_EQ(run.task().model().num_examples(), 0);
@@ -117,7 +117,7 @@ TEST(RunTest, AnswersFromItsFolder) {
   EXPECT_EQ(run.Predict({.text = ""})->text, "");
 }
 
-TEST(RunTest, ShowsAProbeThePassesThatAnswer) {
+TEST(RunTest, AProbeSeesThePassesOfPredictions) {
   const regard::Run run = regard::Run::Open(kRun, BuiltInPlugins()).value();
   SiteRecorder<float> recorder({"*decoder/attention/weights"});
   const PredictionRequest request = {.text = "they are watching ."};
@@ -149,14 +149,14 @@ class WithoutContext : public Hook<float> {
   }
 };
 
-TEST(RunTest, LetsAProbeReachIntoThePassesThatAnswer) {
+TEST(RunTest, AProbeCanChangePredictions) {
   const regard::Run run = regard::Run::Open(kRun, BuiltInPlugins()).value();
   WithoutContext hook;
   const PredictionRequest request = {.text = "she does not see the old hero ."};
   EXPECT_NE(run.Predict(request, {}, &hook)->text, run.Predict(request)->text);
 }
 
-TEST(RunTest, HasExamplesWithItsData) {
+TEST(RunTest, HasExamplesIfItsDataIsRead) {
   const regard::Run run =
       regard::Run::Open(kRun, BuiltInPlugins(), {.data = true}).value();
   EXPECT_GT(run.task().model().num_examples(), 0);
@@ -188,7 +188,7 @@ double LossOf(const regard::Run& run, absl::Span<const int64_t> examples,
   return weight * static_cast<double>(sum.item()) / denominator;
 }
 
-TEST(RunTest, PassesOverTrainingExamplesAsTheTrainerDoes) {
+TEST(RunTest, RunsTrainingExamplesLikeTheTrainer) {
   const regard::Run run =
       regard::Run::Open(kRun, BuiltInPlugins(), {.data = true}).value();
   const std::vector<int64_t> examples = {3, 0, 1};
@@ -241,7 +241,7 @@ TEST(RunTest, PassesOverTrainingExamplesAsTheTrainerDoes) {
                          "opened with its data")));
 }
 
-TEST(RunTest, TakesOtherDataAndAnotherSearchAlone) {
+TEST(RunTest, OverridesMayChangeOnlyDataAndSearch) {
   const Plugins plugins = BuiltInPlugins();
   EXPECT_EQ(regard::Run::Open(kRun, plugins, {.overrides = {"search.beam=3"}})
                 ->config()
@@ -261,7 +261,7 @@ TEST(RunTest, TakesOtherDataAndAnotherSearchAlone) {
                        HasSubstr("did you mean 'beam'")));
 }
 
-TEST(RunTest, ReachesIntoTheModel) {
+TEST(RunTest, AppliesInterventions) {
   const Plugins plugins = BuiltInPlugins();
   const auto open = [&](const std::string& replace) {
     return regard::Run::Open(

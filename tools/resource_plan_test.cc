@@ -144,7 +144,7 @@ TEST(ResourcePlan, ABatchHasNoMoreExamplesThanAnEpoch) {
   EXPECT_EQ(Plan(config).batch_examples, 10);
 }
 
-TEST(ResourcePlan, MeasuresFewOfLongExamples) {
+TEST(ResourcePlan, MeasuresFewExamplesIfTheyAreLong) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_placeholder()->set_pairs(32);
   config.mutable_data()->mutable_placeholder()->set_source_words(10000);
@@ -317,7 +317,7 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
           "  total            4.00 PFLOP\n");
 }
 
-TEST(ResourcePlan, ReportsACorpusThatIsNotThere) {
+TEST(ResourcePlan, ReportsAMissingCorpus) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_pairs();
   config.mutable_data()->set_path("not-there.txt");

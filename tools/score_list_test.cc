@@ -60,7 +60,7 @@ TEST(ScoreListTest, HasALineForEachOtherPlugin) {
   EXPECT_EQ(json["normalizers"][2]["name"], "entmax15");
 }
 
-TEST(ScoreListTest, HasPartsThatAreOneField) {
+TEST(ScoreListTest, ListsPartsThatAreSingleFields) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   const ScoreWidths widths = {.heads = 2, .query = 3, .key = 3};
@@ -73,7 +73,7 @@ TEST(ScoreListTest, HasPartsThatAreOneField) {
   EXPECT_EQ(parts[3]["place"], "latent {}");
 }
 
-TEST(ScoreListTest, SaysWhichWidthsAScoreRefuses) {
+TEST(ScoreListTest, ReportsWidthsThatAScoreRejects) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   EXPECT_THAT(

@@ -65,7 +65,7 @@ std::map<std::string, double> Evaluated(const CaptionModel& model,
 constexpr char kUniform[] =
     "decoder { cross_attention { attention { average {} } } }";
 
-TEST(CaptionModelTest, LearnsAFewCanvasesByHeart) {
+TEST(CaptionModelTest, OverfitsAFewCanvases) {
   CaptionSplits data = Canvases(6);
   data.test = data.train;
   CaptionModel model = ModelOf(std::move(data));
@@ -148,7 +148,7 @@ TEST(CaptionModelTest, WordsOfThePromptAreNotPredicted) {
   EXPECT_NEAR(sums[0].item(), 11 * std::log(model.tokens().ids().count), 4);
 }
 
-TEST(PointingTest, IsAShareOfTheWords) {
+TEST(PointingTest, IsAFractionOfTheWords) {
   EXPECT_EQ(Pointing().Accuracy(), 0);
   EXPECT_EQ(Pointing().MeanMass(), 0);
   const Pointing one = {.words = 1, .correct = 1, .mass = 0.5};
@@ -176,7 +176,7 @@ TEST(CaptionModelTest, PointingOfAUniformMap) {
 }
 
 // The weights of TokenAttention() must give the pointing metrics of Evaluate().
-TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
+TEST(CaptionModelTest, MapsAreTheWeightsOfEachWord) {
   CaptionModel model = ModelOf(Canvases(3, 1));
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
@@ -265,7 +265,7 @@ TEST(CaptionModelTest, WithoutCrossAttentionAllImagesHaveOneSentence) {
   EXPECT_EQ(traced->labels.sites[0].keys, 0);
 }
 
-TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
+TEST(CaptionModelTest, ReportsOptionsThatDoNotFitTheData) {
   const auto problems_of = [](const std::string& fields) {
     ConfigProblems problems;
     ModelOf(Canvases(3, 2), fields).ValidateData(problems);
@@ -321,7 +321,7 @@ CaptionModel PiecesModel(CaptionSplits data) {
   return ModelOf(std::move(data), "tokens {} ids: 21");
 }
 
-TEST(CaptionModelTest, SentencesMayBePiecesOfWords) {
+TEST(CaptionModelTest, SentencesMayBeSubwords) {
   CaptionSplits data = Canvases(3, 1);
   Caption& caption = data.test.captions[0];
   caption.words = {"a", "picture", "of", "a", "circle", "above", "a", "Star"};

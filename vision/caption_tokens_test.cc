@@ -36,7 +36,7 @@ std::vector<std::string> ProblemsOf(const CaptionTokens& tokens) {
   return all;
 }
 
-TEST(CaptionTokensTest, WordsAreThoseOfThePromptAndTheData) {
+TEST(CaptionTokensTest, WordsComeFromThePromptAndTheData) {
   const CaptionTokens tokens = Of("prompt: 'a picture of'");
   EXPECT_EQ(tokens.ToText(),
             "<unk>\n<pad>\n<bos>\n<eos>\na\nof\npicture\nview\nCats.\n");
@@ -55,7 +55,7 @@ TEST(CaptionTokensTest, WordsAreThoseOfThePromptAndTheData) {
 }
 
 // Decode() must equal the decoding of transformers without special tokens.
-TEST(CaptionTokensTest, PiecesAreThoseOfBert) {
+TEST(CaptionTokensTest, SubwordsMatchBert) {
   const CaptionTokens tokens = Of(
       "tokens {}", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\npicture\nof\ncat\n##s\n.\n");
   EXPECT_FALSE(tokens.words());
@@ -86,13 +86,13 @@ TEST(CaptionTokensTest, AnIdWithoutATokenHasANumber) {
   EXPECT_THAT(tokens.Decode({5, 29}), ElementsAre());
 }
 
-TEST(CaptionTokensTest, WithoutAFilePiecesAreWholeWords) {
+TEST(CaptionTokensTest, SubwordsAreWholeWordsWithoutAFile) {
   EXPECT_EQ(Of("tokens {} prompt: 'a picture of'").ToText(),
             "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nof\npicture\nview\n"
             "cats\n.\n");
 }
 
-TEST(CaptionTokensTest, AVocabularyThatDoesNotFitIsSaid) {
+TEST(CaptionTokensTest, ReportsAVocabularyThatDoesNotFit) {
   EXPECT_THAT(ProblemsOf(Of("tokens { vocabulary: '/no/file' }")),
               ElementsAre(HasSubstr("tokens.vocabulary: /no/file")));
   EXPECT_THAT(ProblemsOf(Of("tokens {}", "[UNK]\n[CLS]\n[SEP]\n")),
@@ -103,7 +103,7 @@ TEST(CaptionTokensTest, AVocabularyThatDoesNotFitIsSaid) {
           "tokens.padding: must differ from the token that ends sentences"));
 }
 
-TEST(CaptionTokensTest, ChecksWhatARunHasKept) {
+TEST(CaptionTokensTest, ChecksTheStoredVocabulary) {
   const auto config = Parse<CaptionerConfig>("tokens {}");
   EXPECT_STREQ(CaptionTokens::FileName(config), "vocab.txt");
   EXPECT_EQ(CaptionTokens::Check(config, "a\nb\n", "v").ok(), false);

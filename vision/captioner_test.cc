@@ -144,7 +144,7 @@ TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
 
 // A beam search must find sentences that are at least as likely as the results
 // of greedy search.
-TEST(CaptionerTest, IsSearchedAsAnyDecoder) {
+TEST(CaptionerTest, CanBeSearchedLikeAnyDecoder) {
   LayerRun<float> run;
   const Captioner<float> model = Make(run);
   run.Begin();
@@ -192,7 +192,7 @@ TEST(CaptionerTest, WithoutCrossAttentionThereIsNoEncoder) {
   EXPECT_FALSE(memory.values.has_value());
 }
 
-TEST(CaptionerTest, WhatDoesNotFitIsSaid) {
+TEST(CaptionerTest, ReportsOptionsThatDoNotFit) {
   EXPECT_THAT(Problems(ConfigOf()), ElementsAre());
   EXPECT_THAT(Problems(ConfigOf("map_layer: 2")), ElementsAre("map_layer"));
   EXPECT_THAT(Problems(ConfigOf("map_layer: -2")), ElementsAre("map_layer"));

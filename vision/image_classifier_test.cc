@@ -73,7 +73,7 @@ double Descend(ImageClassifier& model, Forward<float>& forward,
   return loss;
 }
 
-TEST(ImageClassifierTest, LearnsAFewImagesByHeart) {
+TEST(ImageClassifierTest, OverfitsAFewImages) {
   ImageClassifier model = ModelOf(Shapes(12, 5));
   GradientSlab<float> gradients(model.parameters());
   Tape<float> tape;
@@ -197,7 +197,7 @@ TEST(ImageClassifierTest, APredictionIsRightIfItsNameIs) {
       "4 classes are named 'crane': a prediction is correct if its name is");
 }
 
-TEST(ImageClassifierTest, TheLossDoesNotDependOnTheCut) {
+TEST(ImageClassifierTest, TheLossDoesNotDependOnTheSplitIntoBatches) {
   ImageClassifier model =
       ModelOf(Shapes(6), "augmentation { shift: 2 flip: true }",
               {.loss = {.label_smoothing = 0.1}});
@@ -236,7 +236,7 @@ TEST(ImageClassifierTest, AnEpochHasItsOwnVariantsOfTheImages) {
   EXPECT_NE(loss(1, 3), loss(0, 3));
 }
 
-TEST(ImageClassifierTest, ASumIsNotDivided) {
+TEST(ImageClassifierTest, ALossSumIsNotDivided) {
   double denominators[1];
   ModelOf(Shapes(3)).Denominators({0, 2}, denominators);
   EXPECT_EQ(denominators[0], 2);

@@ -40,7 +40,7 @@ TEST(PatchesTest, AreRowByRow) {
                                     2, 3, 6, 7, 10, 11, 14, 15));
 }
 
-TEST(PatchesDeathTest, WhatDoesNotDivideIsRefused) {
+TEST(PatchesDeathTest, RejectsSizesThatPatchesDoNotDivide) {
   Tape<double> tape;
   const Var<double> images = tape.Full({1, 1, 4, 6}, 0.0);
   EXPECT_DEATH(Patches(images, 4), "patches of 4 in images .*1, 1, 4, 6");

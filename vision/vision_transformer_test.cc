@@ -105,7 +105,7 @@ TEST(VisionTransformerTest, TokensAreTheClassTokenAndThePatches) {
 
 // The results of an example must be bit-identical with and without other
 // examples in its batch.
-TEST(VisionTransformerTest, ExamplesDoNotMeet) {
+TEST(VisionTransformerTest, ExamplesAreIndependent) {
   LayerRun<float> run;
   const VisionTransformer<float> model(ConfigOf("patch: 2"), {1, 4, 4},
                                        BuiltInScorers(), run.store().Root());
@@ -125,7 +125,7 @@ TEST(VisionTransformerTest, ExamplesDoNotMeet) {
             std::vector<float>(values.begin() + 5 * 6, values.end()));
 }
 
-TEST(VisionTransformerTest, WhatDoesNotFitIsSaid) {
+TEST(VisionTransformerTest, ReportsOptionsThatDoNotFit) {
   EXPECT_THAT(Problems(ConfigOf("patch: 2")), ElementsAre());
   EXPECT_THAT(Problems(ConfigOf("patch: 3")), ElementsAre("patch"));
   EXPECT_THAT(Problems(ConfigOf("patch: 8")), ElementsAre("patch"));

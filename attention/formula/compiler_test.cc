@@ -91,7 +91,7 @@ TEST(CompilerTest, SquaredDistancesAreFused) {
             "(k * w) | sqrt(sum(((q * w) - (k * w))^2))");
 }
 
-TEST(CompilerTest, PartsOfPairsAreFew) {
+TEST(CompilerTest, FewOperationsRemainPerPair) {
   EXPECT_EQ(Lowered("a * (i + 1) * 2 - abs(i - j) * b"),
             " | (((i + 1) * (a * 2)) - (abs((i - j)) * b))");
   EXPECT_EQ(Lowered("v . (tanh(q) * tanh(k))"),
@@ -107,7 +107,7 @@ TEST(CompilerTest, PartsOfPairsAreFew) {
             "sqrt(sum(k^2)) | (1 / (sqrt(sum(q^2)) * sqrt(sum(k^2))))");
 }
 
-TEST(CompilerTest, ElementsBelongToWhatTheirIndexReads) {
+TEST(CompilerTest, TableElementsDependOnTheVariablesOfTheirIndex) {
   const std::vector<FormulaVariable> declared = {
       {.name = "b", .table = TableRange{0, 2}}};
   const auto lowered = [&](const char* formula) {
@@ -137,7 +137,7 @@ TEST(CompilerTest, NumbersAreFolded) {
   EXPECT_EQ(Lowered("log(0)"), " | -inf");
 }
 
-TEST(CompilerTest, WhatIsNoNumberIsAProblem) {
+TEST(CompilerTest, ConstantsThatAreNotNumbersAreProblems) {
   FormulaGraph graph;
   for (const char* formula :
        {"q . k + log(-1)", "sqrt(2 - 3)", "q . k / (1 - 1)", "(-8)^0.5"}) {

@@ -122,7 +122,7 @@ TEST_F(EvaluationTest, NumbersAndParametersAreScoresOfAllPairs) {
   EXPECT_THAT(Scores(), ElementsAre(2, 2, 2, 2));
 }
 
-TEST_F(EvaluationTest, WhatDependsOnOneSideIsRepeated) {
+TEST_F(EvaluationTest, OneSidedTermsAreRepeated) {
   Read("2 * sum(k) + min(0, 1)");
   EXPECT_THAT(Scores(), ElementsAre(4, 4, 4, 4));
 }
@@ -140,7 +140,7 @@ TEST_F(EvaluationTest, InnerProductsOfVectorsOfOneLevel) {
 
 // A vector is initialized as a linear map to one number, with XavierUniform(1,
 // width). For width 2, the bound is sqrt(6 / (1 + 2)).
-TEST(FormulaScorerTest, AVectorBeginsAsAMapToOneNumber) {
+TEST(FormulaScorerTest, AVectorIsInitializedAsAMapToOneNumber) {
   FormulaGraph graph;
   ASSERT_FALSE(
       CompileFormula("v . q", {.query = 2, .key = 2}, {}, &graph).has_value());
@@ -161,7 +161,7 @@ TEST_F(EvaluationTest, VectorsOfPairs) {
               ElementsAre(20, 1 + 2 + 0 + 0, 6 + 0 - 1 - 1, 3 + 10 + 0 - 1));
 }
 
-TEST_F(EvaluationTest, AWhereFeedsTheChosenBranchAlone) {
+TEST_F(EvaluationTest, AWhereFeedsOnlyTheChosenBranch) {
   Read("where(q . k < 3, sum(q), 5 * sum(k))");
   // The inner products q . k of the four pairs are 2, 3, 6 and 2.
   const Var<double> scores = Score();
@@ -196,7 +196,7 @@ TEST_F(EvaluationTest, ATableOfOtherDistances) {
   EXPECT_THAT(Scores(), ElementsAre(7, 7, 5, 5));
 }
 
-TEST_F(EvaluationTest, AnIndexIsWhatItsOperationsSay) {
+TEST_F(EvaluationTest, AnIndexIsComputedByItsOperations) {
   Read("b[where(i < j, 0, abs(i - j) + 1)] + 10 * b[min(-i, j) + 6]",
        {Table("b", 0, 2)});
   Set("b", {1, 2, 3});

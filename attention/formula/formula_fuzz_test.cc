@@ -200,7 +200,7 @@ void ExpectScores(const std::string& text, FormulaGraph graph) {
   forward.Backward({Sum(all)}, {1.0});
 }
 
-TEST(FormulaFuzzTest, NothingCrashesAndEveryProblemHasItsPlace) {
+TEST(FormulaFuzzTest, NothingCrashesAndEveryProblemHasALocation) {
   const char* const given = std::getenv("FORMULAS");
   const int trials = given == nullptr ? 20000 : std::atoi(given);
   Numbers numbers;

@@ -46,7 +46,7 @@ std::string TermsOf(const std::string& text) {
   return all;
 }
 
-TEST(InnerTermsTest, ATermIsOfTheQueryTheKeyOrTheDistance) {
+TEST(InnerTermsTest, ATermDependsOnTheQueryTheKeyOrTheDistance) {
   EXPECT_EQ(TermsOf("q . k"), "+(q . k)");
   EXPECT_EQ(TermsOf("q . k / 2 - abs(i - j)"),
             "+0.5 * (q . k); distance -abs((i - j))");
@@ -91,7 +91,7 @@ TEST(InnerTermsTest, OneProductIsNeeded) {
 
 // A term that may be infinite must not be split off. A blocked kernel would add
 // it to the inner product, and gradients would be NaN.
-TEST(InnerTermsTest, ATermThatMayBeInfiniteIsNoTerm) {
+TEST(InnerTermsTest, TermsThatMayBeInfiniteAreNotSplitOff) {
   for (const char* term :
        {"log(0)", "log(relu(sum(k)))", "1 / (i - j)", "1 / norm(q)",
         "(1 + abs(i - j))^-1", "log(relu(3 - abs(i - j)))"}) {

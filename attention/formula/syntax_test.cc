@@ -118,7 +118,7 @@ TEST(SyntaxTest, WhiteSpaceAndNames) {
   EXPECT_EQ(Parsed("dq2 + tanhs"), "(+ dq2 tanhs)");
 }
 
-TEST(SyntaxTest, PlacesAreThoseOfTheText) {
+TEST(SyntaxTest, LocationsAreInTheText) {
   FormulaGraph tree;
   ASSERT_FALSE(ParseFormula("  (W q) . k - 1", &tree).has_value());
   const FormulaNode& root = tree.nodes.back();

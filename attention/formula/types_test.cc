@@ -87,7 +87,7 @@ TEST(TypesTest, TheOrderOfUsesChangesNothing) {
   same("u . (A q) + u . k", "u . k + u . (A q)", "u 4, A 4x3", "u 4, A 4x3");
 }
 
-TEST(TypesTest, WidthOfZeroIsTheQuerys) {
+TEST(TypesTest, WidthZeroMeansTheWidthOfTheQuery) {
   EXPECT_EQ(Inferred("v . (W k)", {}, {.query = 3, .key = 4}), "v 3, W 3x4");
 }
 
@@ -138,7 +138,7 @@ TEST(TypesTest, InputsHaveTheirWidths) {
   EXPECT_EQ(Inferred("head * heads"), "");
 }
 
-TEST(TypesTest, KindsThatCannotBe) {
+TEST(TypesTest, RejectsMismatchedKinds) {
   const FormulaVariable b = {.name = "b", .table = TableRange{0, 4}};
   EXPECT_EQ(Inferred("b * sum(q)", {b}),
             "'b' has a table here, but the formula gives it no index, as in "
@@ -166,7 +166,7 @@ TEST(TypesTest, KindsThatCannotBe) {
             "'b' has columns here, but no product has it as its matrix");
 }
 
-TEST(TypesTest, DeclarationsThatCannotBe) {
+TEST(TypesTest, RejectsInvalidDeclarations) {
   EXPECT_EQ(Inferred("(W q) . k", {{"W", 5}}),
             "'.' takes two vectors of the same width: 'W q' has 5, 'k' has 4");
   EXPECT_EQ(Inferred("(W q) . k", {{"W", 0, 7}}),

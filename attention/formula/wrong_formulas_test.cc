@@ -124,7 +124,7 @@ constexpr WrongFormula kWrong[] = {
      "'x_j' is the input of multi-head attention without `latent`, which is"},
 };
 
-TEST(WrongFormulasTest, EachHasAMessageAtItsPlace) {
+TEST(WrongFormulasTest, EachHasAMessageAtItsLocation) {
   EXPECT_GE(std::size(kWrong), 40u);
   for (const WrongFormula& wrong : kWrong) {
     FormulaGraph graph;

@@ -68,7 +68,7 @@ TEST(AttentionMapsTest, AreNamedByLayerAndKindAndJoinSteps) {
   EXPECT_EQ(forward.hook(), nullptr);
 }
 
-TEST(AttentionMapsTest, AreOfScoresIfAsked) {
+TEST(AttentionMapsTest, ShowScoresOnRequest) {
   ParameterStore<float> none;
   none.Finalize(0);
   Tape<float> tape;

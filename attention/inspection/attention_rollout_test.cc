@@ -33,7 +33,7 @@ TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
               ElementsAre(1, 0, .5, .5));
 }
 
-TEST(AttentionRolloutTest, OfAReadoutIsItsRowsOfTheProduct) {
+TEST(AttentionRolloutTest, AReadoutHasItsRowsOfTheProduct) {
   // AttentionRolloutTo() must return the readout times the matrix of
   // AttentionRollout(), even if the rows of the weights do not sum to 1.
   std::vector<AttentionMap<float>> layers(3);

@@ -436,7 +436,7 @@ TEST(RefusedExplanationTest, AKeyThatTheQueryDoesNotSee) {
             "key: the query at 5 does not see the key at 1");
 }
 
-TEST(RefusedExplanationTest, IsOfOneText) {
+TEST(RefusedExplanationTest, RequiresOneText) {
   LayerRun<double> run;
   const auto config =
       Parse<TransformerConfig>("width: 4 layers: 1 attention { heads: 1 }");

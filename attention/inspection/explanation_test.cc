@@ -119,7 +119,7 @@ class ToyTest : public ::testing::Test {
 
 // The query at position 1 is 2 * ((0, 2) + (1, 0) + (2, 0) + (0.5, 0)) = (7,
 // 4). The key at position 0 is (1, 0) + (0, 1) + (1, 1) + (0.5, 1) = (2.5, 3).
-TEST_F(ToyTest, TermsAreAsByHand) {
+TEST_F(ToyTest, TermsMatchHandComputedValues) {
   const auto explanation = Explain({}, {.site = "*layers[1]*", .key = 0});
   ASSERT_THAT(explanation.status(), testing::IsOk());
   EXPECT_EQ(explanation->site, "decoder/layers[1]/self/attention/weights");
@@ -148,7 +148,7 @@ TEST_F(ToyTest, TermsAreAsByHand) {
   EXPECT_FALSE(explanation->sources[3].source.has_value());
 }
 
-TEST_F(ToyTest, WithoutAKeyItIsTheOneWithTheLargestWeight) {
+TEST_F(ToyTest, TheDefaultKeyHasTheLargestWeight) {
   const auto last = Explain({}, {.site = "decoder/layers[1]/self/attention"});
   ASSERT_THAT(last.status(), testing::IsOk());
   EXPECT_EQ(last->key, 1);

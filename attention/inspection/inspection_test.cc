@@ -125,7 +125,7 @@ class InspectTest : public ::testing::Test {
   Forward<double> forward_;
 };
 
-TEST_F(InspectTest, ARowHasTheGradientOfWhatItsPositionWrites) {
+TEST_F(InspectTest, ARowHasTheGradientOfTheOutputAtItsPosition) {
   const Inspection<double> seen = Inspect(forward_, Toy(kInputs), {});
   ASSERT_EQ(seen.maps.size(), 1u);
   EXPECT_EQ(seen.maps[0].site, "decoder/layers[0]/self/attention/weights");
@@ -147,7 +147,7 @@ TEST_F(InspectTest, ARowHasTheGradientOfWhatItsPositionWrites) {
               seen.outputs[0] + seen.outputs[1] + seen.outputs[2], 1e-12);
 }
 
-TEST_F(InspectTest, OutputsThatAreNotSuccessiveLeaveTheGradientsOfOne) {
+TEST_F(InspectTest, NonSuccessiveOutputsHaveGradientsOfTheChosenOutput) {
   Traced<double> traced = Toy(kInputs);
   traced.labels.successive = false;
   const Inspection<double> seen = Inspect(forward_, traced, {.chosen = 1});
@@ -162,7 +162,7 @@ TEST_F(InspectTest, OutputsThatAreNotSuccessiveLeaveTheGradientsOfOne) {
   }
 }
 
-TEST_F(InspectTest, ImportanceAndInputsAreOfTheChosenOutput) {
+TEST_F(InspectTest, ImportanceAndInputsBelongToTheChosenOutput) {
   for (const int64_t chosen : {kAllOutputs, int64_t{2}}) {
     const Inspection<double> seen =
         Inspect(forward_, Toy(kInputs), {.chosen = chosen});
@@ -190,7 +190,7 @@ TEST_F(InspectTest, ImportanceAndInputsAreOfTheChosenOutput) {
   }
 }
 
-TEST_F(InspectTest, TellsRolloutAndWhatEachLayerWouldAnswer) {
+TEST_F(InspectTest, ReportsRolloutAndThePredictionOfEachLayer) {
   const Inspection<double> seen =
       Inspect(forward_, Toy(kInputs), {.most_choices = 1});
   ASSERT_EQ(seen.rollouts.size(), 1u);
@@ -228,7 +228,7 @@ TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
 }
 
 // Calls of the lens are not part of a prediction, so a hook must not see them.
-TEST_F(InspectTest, AHookDoesNotSeeWhatEachLayerWouldAnswer) {
+TEST_F(InspectTest, AHookDoesNotSeeThePredictionsOfLayers) {
   SiteRecorder<double> recorder({"logits", "decoder/embedded"});
   forward_.set_hook(&recorder);
   Traced<double> traced = Toy(kInputs);
@@ -256,7 +256,7 @@ TEST_F(InspectTest, AlignsByTheMeanOfHeadsOrOne) {
   EXPECT_THAT(without.Alignment(), IsEmpty());
 }
 
-TEST_F(InspectTest, WithoutOutputsThereAreWeightsAlone) {
+TEST_F(InspectTest, WithoutOutputsThereAreOnlyWeights) {
   Traced<double> traced = Toy(kInputs);
   traced.labels.outputs.clear();
   traced.pass = [pass = traced.pass](Forward<double>& forward) {
@@ -277,7 +277,7 @@ TEST(EntropyTest, IsInNats) {
 
 // Weights need not sum to 1: their sum is below 1 with a sink, and the weights
 // of state mixers may be negative.
-TEST(EntropyTest, IsOfFractionsOfTheSumOfMagnitudes) {
+TEST(EntropyTest, UsesFractionsOfTheSumOfMagnitudes) {
   EXPECT_NEAR(Entropy({.1, .1}), std::log(2), 1e-12);
   EXPECT_NEAR(Entropy({-3, 3, 0}), std::log(2), 1e-12);
   EXPECT_EQ(Entropy({0, 0}), 0);
@@ -305,13 +305,13 @@ TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
   EXPECT_EQ(labels.Find("elsewhere"), nullptr);
 }
 
-TEST(TraceTest, BelongsToNoPositionAndNoHeadAtFirst) {
+TEST(TraceTest, HasNoPositionAndNoHeadByDefault) {
   EXPECT_EQ(TracedOutput().position, -1);
   EXPECT_EQ(TraceLabels().alignment_head, -1);
   EXPECT_EQ(TraceLabels().chosen, -1);
 }
 
-TEST(TraceTest, RefusesWhatCannotBeTraced) {
+TEST(TraceTest, RejectsInputsThatCannotBeTraced) {
   EXPECT_THAT(CheckTracedSize("input", 100), testing::IsOk());
   EXPECT_THAT(CheckTracedSize("input", 1, 1), testing::IsOk());
   EXPECT_EQ(CheckTracedSize("input", 101).message(),
@@ -327,7 +327,7 @@ TEST(TraceTest, RefusesWhatCannotBeTraced) {
 
 using PatchTest = InspectTest;
 
-TEST_F(PatchTest, OfTheSameInputChangesNothing) {
+TEST_F(PatchTest, PatchingTheSameInputChangesNothing) {
   const Traced<double> traced = Toy(kInputs);
   const auto patched = Patch(forward_, traced, traced, "*", kAllOutputs);
   ASSERT_THAT(patched.status(), testing::IsOk());
@@ -339,7 +339,7 @@ TEST_F(PatchTest, OfTheSameInputChangesNothing) {
   }
 }
 
-TEST_F(PatchTest, EachPassTakesTheMemoryOfTheOneBefore) {
+TEST_F(PatchTest, EachPassReusesTheMemoryOfThePreviousPass) {
   const Traced<double> traced = Toy(kInputs);
   ASSERT_THAT(Patch(forward_, traced, traced, "*", kAllOutputs).status(),
               testing::IsOk());
@@ -349,7 +349,7 @@ TEST_F(PatchTest, EachPassTakesTheMemoryOfTheOneBefore) {
   EXPECT_EQ(forward_.tape().high_water_bytes(), bytes);
 }
 
-TEST_F(PatchTest, OfTheLastResidualIsTheOtherInputsAnswer) {
+TEST_F(PatchTest, PatchingTheLastResidualGivesThePredictionOfTheOtherInput) {
   std::vector<double> inputs = kInputs;
   inputs[3] = -4;
   const auto patched =
@@ -365,7 +365,7 @@ TEST_F(PatchTest, OfTheLastResidualIsTheOtherInputsAnswer) {
               ElementsAre(0, 0, patched->other_value - patched->value));
 }
 
-TEST_F(PatchTest, IsOfOnePositionOfAllHeads) {
+TEST_F(PatchTest, PatchesOnePositionOfAllHeads) {
   std::vector<double> inputs = kInputs;
   for (double& input : inputs) input += 1;
   inputs[1] += 1;
@@ -379,7 +379,7 @@ TEST_F(PatchTest, IsOfOnePositionOfAllHeads) {
   EXPECT_NEAR(patched->sites[0].changes[1], change, 1e-12);
 }
 
-TEST_F(PatchTest, TheStepsOfASiteAreItsPositions) {
+TEST_F(PatchTest, TheStepsOfAHookPointAreItsPositions) {
   const auto steps = [](double second) {
     Traced<double> traced;
     traced.labels.outputs = {{"sum"}};
@@ -447,7 +447,7 @@ TEST_F(PatchTest, BothInputsHaveTheChosenOutput) {
   EXPECT_EQ(error(3, 2, 2), other);
 }
 
-TEST_F(PatchTest, WantsASiteOfTheSameShape) {
+TEST_F(PatchTest, RequiresTheSameShape) {
   const Traced<double> traced = Toy(kInputs);
   EXPECT_THAT(
       Patch(forward_, traced, traced, "*/residaul", 0).status().message(),

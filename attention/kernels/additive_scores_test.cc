@@ -152,7 +152,7 @@ TEST(AdditiveScoresTest, IsASumOfHyperbolicTangents) {
               ElementsAre(DoubleNear(2 * std::tanh(2.0), 1e-14), 0));
 }
 
-TEST(AdditiveScoresTest, KeysThatAreHiddenAreNotCompared) {
+TEST(AdditiveScoresTest, MaskedKeysAreNotCompared) {
   Tape<float> tape;
   const std::vector<int32_t> lengths = {1};
   const Var<float> q = tape.Input({1, 1, 1, 1}, {1});

@@ -221,7 +221,7 @@ void CheckMasks(int64_t queries, int64_t keys) {
   }
 }
 
-TEST(BlockStatisticsTest, AreThoseOfTheWeights) {
+TEST(BlockStatisticsTest, MatchTheWeights) {
   CheckMasks(1, 1);
   CheckMasks(1, 600);
   CheckMasks(7, 5);
@@ -235,7 +235,7 @@ TEST(BlockStatisticsTest, MayHaveNoRowsOrNoKeys) {
   CheckBoth({3, 0, {}, {}, {1, 2, 3, 4}}, "no keys, sinks");
 }
 
-TEST(BlockStatisticsTest, KnowSelections) {
+TEST(BlockStatisticsTest, SupportSelections) {
   constexpr int64_t kQueries = 140;
   constexpr int64_t kKeys = 530;
   Arena arena;
@@ -258,7 +258,7 @@ TEST(BlockStatisticsTest, KnowSelections) {
 
 // A sink is not a key. It makes the weights smaller, but must change neither
 // the entropy nor the fraction of a weight in the sum of the weights.
-TEST(BlockStatisticsTest, OfASinkLeaveFractionsAlone) {
+TEST(BlockStatisticsTest, ASinkDoesNotChangeFractions) {
   Tape<float> tape;
   Problem problem = {3, 300};
   const AttentionStatistics plain =
@@ -279,7 +279,7 @@ TEST(BlockStatisticsTest, OfASinkLeaveFractionsAlone) {
 }
 
 // If one key has all the weight, the statistics must be exact.
-TEST(BlockStatisticsTest, OfOneKeyAreExact) {
+TEST(BlockStatisticsTest, AreExactForOneKey) {
   Tape<float> tape;
   const Problem problem = {300, 300, {.causal = true, .window = 1}};
   const AttentionStatistics rows = AttentionStatistics::New(
@@ -298,7 +298,7 @@ TEST(BlockStatisticsTest, OfOneKeyAreExact) {
   }
 }
 
-TEST(BlockStatisticsTest, OfANanScoreAreNan) {
+TEST(BlockStatisticsTest, AreNanForANanScore) {
   Tape<float> tape;
   const Problem problem = {2, 3};
   const Inputs<float> in(tape, problem);
@@ -314,7 +314,7 @@ TEST(BlockStatisticsTest, OfANanScoreAreNan) {
 }
 
 // The weights of a long row are small, but sums over blocks must stay accurate.
-TEST(BlockStatisticsTest, OfLongRowsAreExact) {
+TEST(BlockStatisticsTest, AreExactForLongRows) {
   constexpr int64_t kKeys = 16384;
   Problem problem = {2, kKeys, {.causal = true}, {.first_query = kKeys - 2}};
   CheckRows<float>(problem, 1e-6, "16,384 keys");

@@ -142,7 +142,7 @@ TEST(InnerFormTest, BlocksHaveGradientsOfBiases) {
 }
 
 // The bias of a masked key may be NaN, and must have no effect.
-TEST(InnerFormTest, AHiddenBiasReachesNothing) {
+TEST(InnerFormTest, AMaskedBiasReachesNothing) {
   Tape<float> tape;
   const std::vector<int32_t> lengths = {1};
   InnerForm<float> form = {tape.Input({1, 1, 1, 1}, {1}),

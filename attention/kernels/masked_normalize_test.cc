@@ -164,7 +164,7 @@ TEST(MaskedNormalizeTest, SoftmaxAndItsKernelsAgreeUnderEveryMask) {
   }
 }
 
-TEST(MaskedNormalizeTest, ABiasIsThatOfItsDistance) {
+TEST(MaskedNormalizeTest, ABiasBelongsToItsDistance) {
   Tape<double> tape;
   const Var<double> scores = tape.Full(kShape, 0);
   const Var<double> bias =
@@ -178,7 +178,7 @@ TEST(MaskedNormalizeTest, ABiasIsThatOfItsDistance) {
   EXPECT_DOUBLE_EQ(weights.data()[2 * 5], 0.5);
 }
 
-TEST(MaskedNormalizeTest, HiddenScoresAreNotReadAndWeighNothing) {
+TEST(MaskedNormalizeTest, MaskedScoresAreNotReadAndHaveWeightZero) {
   for (const char* normalizer : kNormalizers) {
     for (const Mask& mask : Masks()) {
       Tape<float> tape;
@@ -203,7 +203,7 @@ TEST(MaskedNormalizeTest, HiddenScoresAreNotReadAndWeighNothing) {
   }
 }
 
-TEST(MaskedNormalizeTest, ScoresOfMinusInfinityAreHiddenToo) {
+TEST(MaskedNormalizeTest, ScoresOfMinusInfinityAreAlsoMasked) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const char* normalizer : kNormalizers) {
     Tape<float> tape;

@@ -160,7 +160,7 @@ BiasedGradients GradientsWithBias(const MaskCase& mask, bool of_scores,
   return {gradient(scores), gradient(bias)};
 }
 
-TEST(MaskedSoftmaxTest, AGradientHasItsBitsBesideThatOfABias) {
+TEST(MaskedSoftmaxTest, AGradientOfABiasChangesNoBitOfOtherGradients) {
   for (const MaskCase& mask : Masks()) {
     const BiasedGradients both = GradientsWithBias(mask, true, true);
     EXPECT_EQ(both.scores, GradientsWithBias(mask, true, false).scores);
@@ -228,7 +228,7 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionAtRaggedSizes) {
 
 // With several queries and narrow values, the context is computed by matrix
 // products. The sizes are larger than packets and blocks.
-TEST(MaskedSoftmaxTest, AgreesWithItsCompositionWhereItMakesProducts) {
+TEST(MaskedSoftmaxTest, AgreesWithItsCompositionForMatrixProducts) {
   static constexpr int32_t kLengths[] = {5, 0, 3};
   const auto softmax = [](auto in, const Mask& mask) {
     return MatMul(MaskedSoftmax(in[0], mask), in[1]);
@@ -302,7 +302,7 @@ TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
 
 // Masked keys must have weight 0. A published implementation gives masked keys
 // the score 0 instead, which leaves them some weight.
-TEST(MaskedSoftmaxTest, AHiddenValueReachesNoContext) {
+TEST(MaskedSoftmaxTest, AMaskedValueReachesNoContext) {
   for (const int64_t width : {1, 4, 40}) {
     for (const MaskCase& mask : Masks()) {
       for (int64_t k = 0; k < 5; ++k) {
@@ -325,7 +325,7 @@ TEST(MaskedSoftmaxTest, AHiddenValueReachesNoContext) {
   }
 }
 
-TEST(MaskedSoftmaxTest, IsTheShareOfTheVisible) {
+TEST(MaskedSoftmaxTest, MaskedKeysHaveWeightZero) {
   Tape<double> tape;
   const std::vector<int32_t> lengths = {2};
   const Var<double> scores = tape.Input({1, 1, 1, 4}, {0, std::log(3), 7, 8});
@@ -334,7 +334,7 @@ TEST(MaskedSoftmaxTest, IsTheShareOfTheVisible) {
       ElementsAre(DoubleNear(0.25, 1e-15), DoubleNear(0.75, 1e-15), 0, 0));
 }
 
-TEST(MaskedSoftmaxTest, LengthsBeyondTheKeysHideNothing) {
+TEST(MaskedSoftmaxTest, LengthsBeyondTheKeysMaskNothing) {
   Tape<float> tape;
   const std::vector<int32_t> lengths = {9};
   EXPECT_THAT(
@@ -377,7 +377,7 @@ TEST(MaskedSoftmaxTest, MinusInfinityIsAMask) {
               ElementsAre(0.5, 0, 0.5));
 }
 
-TEST(MaskedSoftmaxTest, WhatMinusInfinityHidesMayBeNan) {
+TEST(MaskedSoftmaxTest, ValuesMaskedByMinusInfinityMayBeNan) {
   for (const int64_t width : {1, 2, 33}) {
     for (const double second : {-kInfinity, 0.0}) {
       Tape<double> tape;
@@ -405,7 +405,7 @@ TEST(MaskedSoftmaxTest, WhatMinusInfinityHidesMayBeNan) {
   }
 }
 
-TEST(MaskedSoftmaxTest, ARowThatSeesNothingIsZeroInBothDirections) {
+TEST(MaskedSoftmaxTest, ARowWithoutVisibleKeysIsZeroInBothPasses) {
   Tape<float> tape;
   const std::vector<int32_t> lengths = {0};
   const Var<float> scores = tape.Input({1, 1, 1, 2}, {1, 2});

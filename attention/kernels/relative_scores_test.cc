@@ -60,7 +60,7 @@ TEST(RelativeScoresTest, TakesTheRowOfTheDistance) {
   }
 }
 
-TEST(RelativeScoresTest, BeyondAWindowScoresAreZero) {
+TEST(RelativeScoresTest, ScoresBeyondAWindowAreZero) {
   Tape<float> tape;
   const Var<float> table = tape.Input({3, 1}, {5, 6, 7});
   const Var<float> ones = tape.Full({1, 1, 3, 1}, 1);

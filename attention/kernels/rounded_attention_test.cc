@@ -126,7 +126,7 @@ TEST(RoundedScoresTest, BlocksDoNotRoundRowBiases) {
 }
 
 // The bias of a masked key may be NaN, but must not affect any result.
-TEST(RoundedScoresTest, AHiddenBiasReachesNothing) {
+TEST(RoundedScoresTest, AMaskedBiasReachesNothing) {
   RoundingTape tape;
   const std::vector<int32_t> lengths = {1};
   const float nan = std::numeric_limits<float>::quiet_NaN();

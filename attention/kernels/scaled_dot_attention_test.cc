@@ -283,7 +283,7 @@ TEST(ScaledDotAttentionTest, LargeScoresDoNotOverflow) {
   EXPECT_THAT(context.span(), Each(3));
 }
 
-TEST(ScaledDotAttentionTest, AQueryThatSeesNothingIsZeroInBothDirections) {
+TEST(ScaledDotAttentionTest, AQueryWithoutVisibleKeysIsZeroInBothPasses) {
   Tape<float> tape;
   const std::vector<int32_t> lengths = {0};
   const Var<float> q = tape.Input({1, 1, 2, 1}, {1, 2});
@@ -298,7 +298,7 @@ TEST(ScaledDotAttentionTest, AQueryThatSeesNothingIsZeroInBothDirections) {
   }
 }
 
-TEST(ScaledDotAttentionTest, WhatLiesBeyondTheLengthIsNotRead) {
+TEST(ScaledDotAttentionTest, ValuesBeyondTheLengthAreNotRead) {
   Tape<float> tape;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<int32_t> lengths = {1};

@@ -51,7 +51,7 @@ KeyRanges Scattered(Tape<T>& tape, int64_t batch, int64_t heads,
   return ranges;
 }
 
-TEST(KeyRangesTest, JoinWhatTouches) {
+TEST(KeyRangesTest, AdjacentRangesAreJoined) {
   Tape<float> tape;
   KeyRanges ranges = KeyRanges::New(tape.arena(), 1, 2, 3, /*most=*/2);
   ranges.Add(0, 1, 2, {4, 4});
@@ -83,7 +83,7 @@ TEST(SelectedScoresTest, AreTheScoresOfSelectedKeysThatAQuerySees) {
                                     kMinusInfinity, 6, 7, kMinusInfinity));
 }
 
-TEST(SelectedScoresTest, OfAPartAreThatPart) {
+TEST(SelectedScoresTest, APartHasTheScoresOfThatPart) {
   Tape<float> tape;
   KeyRanges selected = KeyRanges::New(tape.arena(), 1, 1, 2, 1);
   selected.Add(0, 0, 1, {1, 3});
@@ -200,7 +200,7 @@ TEST(SelectedScoresTest, UnselectedNaNReachesNothingByBlocks) {
 
 // A piece has 256 keys. No query reads the second piece, so no run may contain
 // it.
-TEST(SelectedScoresTest, RunsAreThePiecesThatSomeQueryReads) {
+TEST(SelectedScoresTest, RunsAreThePiecesThatAnyQueryReads) {
   Tape<float> tape;
   KeyRanges selected = KeyRanges::New(tape.arena(), 1, 2, 2, 2);
   selected.Add(0, 0, 0, {3, 4});
@@ -226,7 +226,7 @@ TEST(SelectedScoresTest, RunsAreThePiecesThatSomeQueryReads) {
 // Query 0 sees keys of the first piece, but only reads the second piece. The
 // lanes of sums over its columns must not depend on query 1, which reads both
 // pieces.
-TEST(SelectedScoresTest, AQuerysColumnsBeginWithTheFirstPieceThatItReads) {
+TEST(SelectedScoresTest, ColumnsBeginWithTheFirstPieceOfTheQuery) {
   Tape<float> tape;
   KeyRanges selected = KeyRanges::New(tape.arena(), 1, 1, 2, 2);
   selected.Add(0, 0, 0, {260, 280});

@@ -42,12 +42,12 @@ void ExpectSharesOfExponentials(T tolerance) {
   }
 }
 
-TEST(SoftmaxRowTest, IsTheShareOfExponentials) {
+TEST(SoftmaxRowTest, IsTheFractionOfExponentials) {
   ExpectSharesOfExponentials<float>(1e-6f);
   ExpectSharesOfExponentials<double>(1e-14);
 }
 
-TEST(SoftmaxRowTest, TheLargestScoreCountsWhereverItStands) {
+TEST(SoftmaxRowTest, TheLargestScoreMayBeAtAnyPosition) {
   for (int n = 1; n <= 40; ++n) {
     for (int place = 0; place < n; ++place) {
       std::vector<float> x(n, -1000.0f);
@@ -57,13 +57,13 @@ TEST(SoftmaxRowTest, TheLargestScoreCountsWhereverItStands) {
   }
 }
 
-TEST(SoftmaxRowTest, MinusInfinityWeighsNothing) {
+TEST(SoftmaxRowTest, MinusInfinityHasWeightZero) {
   constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
   EXPECT_THAT(Weights<float>({2, kMinusInfinity, 2}), ElementsAre(0.5, 0, 0.5));
   EXPECT_THAT(Weights(std::vector<float>(19, kMinusInfinity)), Each(0.0f));
 }
 
-TEST(SoftmaxRowTest, WhatIsHiddenWeighsNothingWhereverItStands) {
+TEST(SoftmaxRowTest, MaskedScoresHaveWeightZeroAtAnyPosition) {
   for (int n = 1; n <= 40; ++n) {
     for (int hidden = 0; hidden < n; ++hidden) {
       std::vector<float> x(n, 2.0f);
@@ -79,7 +79,7 @@ TEST(SoftmaxRowTest, WhatIsHiddenWeighsNothingWhereverItStands) {
   }
 }
 
-TEST(SoftmaxRowTest, TheMeanPassesOverWhatWeighsNothing) {
+TEST(SoftmaxRowTest, TheMeanIgnoresValuesOfWeightZero) {
   for (int n = 2; n <= 40; ++n) {
     std::vector<float> weights(n, 1.0f);
     std::vector<float> values(n, 3.0f);
@@ -91,7 +91,7 @@ TEST(SoftmaxRowTest, TheMeanPassesOverWhatWeighsNothing) {
   }
 }
 
-TEST(SoftmaxRowTest, WritesItsRowAlone) {
+TEST(SoftmaxRowTest, WritesOnlyItsRow) {
   std::vector<float> x(24, 7.0f);
   ShiftByMax(x.data(), nullptr, 20, x.data());
   for (int i = 0; i < 24; ++i) EXPECT_EQ(x[i], i < 20 ? 0.0f : 7.0f);

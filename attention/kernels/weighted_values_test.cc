@@ -93,7 +93,7 @@ TEST(WeightedValuesTest, GradientsDoNotDependOnHowAMaskIsGiven) {
   }
 }
 
-TEST(MeanOfLengthsTest, IsTheMeanOfWhatIsValid) {
+TEST(MeanOfLengthsTest, IsTheMeanOfValidPositions) {
   Tape<float> tape;
   const Var<float> x = tape.Input(
       {3, 2, 2}, {1, 2, 3, 4, 5, 6, std::nanf(""), 8, 9, 10, 11, 12});
@@ -119,7 +119,7 @@ TEST(WeightedValuesTest, HeadsShareValues) {
 
 // Query i sees keys 0 .. i. One value at a time is NaN or infinite, and must
 // not affect queries that do not see it.
-TEST(WeightedValuesTest, HiddenValuesReachNeitherContextsNorGradients) {
+TEST(WeightedValuesTest, MaskedValuesReachNeitherContextsNorGradients) {
   constexpr int64_t kSize = 4;
   for (int64_t bad = 0; bad < kSize; ++bad) {
     Tape<double> tape;

@@ -130,7 +130,7 @@ TEST(DecayedProductsTest, LongSumsCostNoPrecision) {
   }
 }
 
-TEST(DecayedProductsTest, NoPositionsHaveNoProducts) {
+TEST(DecayedProductsTest, AnEmptyInputHasNoProducts) {
   Tape<float> tape;
   const Var<float> none = tape.Constant({2, 3, 0, 4});
   EXPECT_THAT(DecayedProducts(none, none, none).span(), IsEmpty());

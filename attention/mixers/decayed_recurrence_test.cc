@@ -154,7 +154,7 @@ TEST(DecayedRecurrenceTest, KeepsWhatWasWrittenUntilItDecays) {
   }
 }
 
-TEST(DecayedRecurrenceTest, CanBeginWhereAnotherEnded) {
+TEST(DecayedRecurrenceTest, CanContinueFromAnEarlierState) {
   constexpr int64_t kTime = 150;
   Tape<double> tape;
   const Case test = {kTime, kKeyWidth, false};
@@ -202,7 +202,7 @@ DecayedInputs<float> Numbers(Tape<float>& tape, int64_t batch, int64_t time,
           input(width, 4, true)};
 }
 
-TEST(DecayedRecurrenceTest, BitsDependOnNothingAroundOrLater) {
+TEST(DecayedRecurrenceTest, BitsDependOnlyOnEarlierPositionsOfTheSameRow) {
   constexpr int64_t kTime = 100;
   Tape<float> tape;
   const DecayedOutputs<float> one =
@@ -226,7 +226,7 @@ TEST(DecayedRecurrenceTest, BitsDependOnNothingAroundOrLater) {
   }
 }
 
-TEST(DecayedRecurrenceTest, NoPositionsLeaveTheState) {
+TEST(DecayedRecurrenceTest, AnEmptyInputKeepsTheState) {
   Tape<float> tape;
   DecayedInputs<float> in = {tape.Constant({1, 2, 0, 3}),
                              tape.Constant({1, 2, 0, 3}),

@@ -224,7 +224,7 @@ TEST(DeltaRecurrenceTest, WithOrthogonalKeysItIsLinearAttention) {
   }
 }
 
-TEST(DeltaRecurrenceTest, CanBeginWhereAnotherEnded) {
+TEST(DeltaRecurrenceTest, CanContinueFromAnEarlierState) {
   constexpr int64_t kTime = 150;
   Tape<double> tape;
   const Case test = {kTime, kKeyWidth, false};
@@ -251,7 +251,7 @@ TEST(DeltaRecurrenceTest, CanBeginWhereAnotherEnded) {
   }
 }
 
-TEST(DeltaRecurrenceTest, BitsDependOnNothingAroundOrLater) {
+TEST(DeltaRecurrenceTest, BitsDependOnlyOnEarlierPositionsOfTheSameRow) {
   constexpr int64_t kTime = 100;
   Tape<float> tape;
   const DecayedOutputs<float> one =
@@ -275,7 +275,7 @@ TEST(DeltaRecurrenceTest, BitsDependOnNothingAroundOrLater) {
   }
 }
 
-TEST(DeltaRecurrenceTest, NoPositionsLeaveTheState) {
+TEST(DeltaRecurrenceTest, AnEmptyInputKeepsTheState) {
   Tape<float> tape;
   DeltaInputs<float> in = {
       {tape.Constant({1, 2, 0, 3}), tape.Constant({1, 2, 0, 3}),

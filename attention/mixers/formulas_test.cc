@@ -135,7 +135,7 @@ TEST(LinearAttentionTest, NormalisedWeightsSumToOne) {
                                 run.Value("output.weight"), {}));
 }
 
-TEST(LinearAttentionTest, ItsParametersAreWhatTheOptionsNeed) {
+TEST(LinearAttentionTest, HasTheParametersOfItsOptions) {
   EXPECT_THAT(
       LayerRun("linear_attention { heads: 2 }").names(),
       ElementsAre("query.weight [8, 8]", "query.bias [8]", "key.weight [8, 8]",
@@ -159,7 +159,7 @@ TEST(LinearAttentionTest, ItsParametersAreWhatTheOptionsNeed) {
                   "decay.weight [2, 8]", "step_bias [2]", "decay_rate [2]"));
 }
 
-TEST(ShortConvolutionTest, ItsParametersAreWhatTheOptionsNeed) {
+TEST(ShortConvolutionTest, HasTheParametersOfItsOptions) {
   EXPECT_THAT(
       LayerRun("linear_attention { heads: 2 bias: false convolution {} "
                "}")
@@ -185,7 +185,7 @@ TEST(ShortConvolutionTest, ItsParametersAreWhatTheOptionsNeed) {
 // If the tap at the position itself is 1 and all other taps are 0, the
 // convolution must return x sigmoid(x). Without a convolution, mamba2 applies
 // this function only to queries and keys.
-TEST(ShortConvolutionTest, OfThePositionItselfItIsTheFunction) {
+TEST(ShortConvolutionTest, AConvolutionOfOneTapIsTheActivation) {
   LayerRun run("mamba2 { heads: 2 key_width: 3 convolution {} }");
   for (const char* name : {"query", "key", "value"}) {
     const Var<double> taps =
@@ -204,7 +204,7 @@ TEST(ShortConvolutionTest, OfThePositionItselfItIsTheFunction) {
   ExpectNear(got.values, values * Sigmoid(values));
 }
 
-TEST(DeltaTest, ItsParametersAreWhatTheOptionsNeed) {
+TEST(DeltaTest, HasTheParametersOfItsOptions) {
   EXPECT_THAT(LayerRun("delta { heads: 2 }").names(),
               ElementsAre("query.weight [8, 8]", "key.weight [8, 8]",
                           "value.weight [8, 8]", "rate.weight [2, 8]",

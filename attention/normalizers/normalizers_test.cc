@@ -205,7 +205,7 @@ TEST(NormalizersTest, ReluSquaredOfOnesIsAverage) {
 
 // Above 2^24, float cannot represent a score minus 1, so normalizers must
 // subtract the largest score first.
-TEST(NormalizersTest, WeightsOfLargeScoresAreThoseOfTheirDifferences) {
+TEST(NormalizersTest, WeightsOfLargeScoresDependOnlyOnDifferences) {
   for (const char* config : {"softmax {}", "sparsemax {}", "entmax15 {}"}) {
     const Made<float> normalizer(config);
     for (const float largest : {1 << 24, 1 << 26, 1 << 30}) {

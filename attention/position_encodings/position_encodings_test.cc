@@ -122,7 +122,7 @@ TEST(RotaryTest, PositionZeroChangesNothing) {
               ElementsAre(1, 2, 3, 4));
 }
 
-TEST(RotaryTest, AlternativesTurnAlike) {
+TEST(RotaryTest, AlternativesHaveTheSameRotation) {
   Encoding<double> rotary("rotary {}");
   const std::vector<double> one = rotary.Encode({1, 2, 3, 4}, 5);
   std::vector<double> both = one;
@@ -191,7 +191,7 @@ TEST(RotaryTest, LargePositionsStayAccurate) {
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6);
 }
 
-TEST(AlibiTest, SlopesAreThoseOfThePaper) {
+TEST(AlibiTest, SlopesMatchThePaper) {
   // The distance is -1: the key is one position before the query.
   EXPECT_THAT(Encoding<double>("alibi {}", 8).Bias(-1, 1),
               ElementsAre(-1 / 2.0, -1 / 4.0, -1 / 8.0, -1 / 16.0, -1 / 32.0,
@@ -212,7 +212,7 @@ TEST(AlibiTest, GrowsWithTheDistanceOnBothSides) {
 }
 
 // The expected buckets come from the authors' _relative_position_bucket().
-TEST(RelativeBucketsTest, BucketsAreThoseOfT5) {
+TEST(RelativeBucketsTest, BucketsMatchT5) {
   const auto buckets = [](const char* config, std::vector<int64_t> distances) {
     Encoding<double> encoding(config, /*heads=*/1);
     std::vector<int64_t> found;
@@ -283,7 +283,7 @@ TEST(PositionEncodingsTest, Gradients) { CheckGradients(Cases()); }
 
 // The bits of an encoded row must depend only on the row and its position. A
 // cache stores encoded rows and reuses them in later calls.
-TEST(PositionEncodingsTest, RowsAreEncodedByThemselves) {
+TEST(PositionEncodingsTest, RowsAreEncodedIndependently) {
   for (const char* config : kEncodings) {
     Encoding<float> encoding(config);
     const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
@@ -299,7 +299,7 @@ TEST(PositionEncodingsTest, RowsAreEncodedByThemselves) {
   }
 }
 
-TEST(PositionEncodingsTest, BiasesOfADistanceDependOnNothingElse) {
+TEST(PositionEncodingsTest, BiasesDependOnlyOnTheDistance) {
   for (const char* config : kEncodings) {
     Encoding<float> encoding(config);
     if (!(*encoding).Bias(encoding.forward(), 0, 1).has_value()) continue;

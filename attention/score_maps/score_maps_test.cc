@@ -111,7 +111,7 @@ class MapRun {
   Var<double> y_;
 };
 
-TEST(TopKTest, KeepsTheLargestAndOfEqualOnesTheFirst) {
+TEST(TopKTest, KeepsTheLargestAndTheFirstOfEqualScores) {
   const auto map = [](int keys, const std::vector<double>& x) {
     return MapRun("top_k { keys: " + std::to_string(keys) + " }",
                   {1, 1, 1, static_cast<int64_t>(x.size())}, x)
@@ -130,7 +130,7 @@ TEST(TopKTest, KeepsTheLargestAndOfEqualOnesTheFirst) {
 // The first query sees two keys, so the map must keep both scores. The second
 // query sees four keys, so the map must keep the scores 3 and 4. Masked scores,
 // even NaN, must have no effect.
-TEST(TopKTest, CountsOnlyWhatAQuerySees) {
+TEST(TopKTest, CountsOnlyVisibleKeys) {
   static constexpr int32_t kLengths[] = {2, 4};
   MapRun run("top_k { keys: 2 }", {1, 1, 2, 5},
              {1, 2, 9, NAN, 9, 3, 1, 4, 2, 9}, {.key_lengths = kLengths});
@@ -140,7 +140,7 @@ TEST(TopKTest, CountsOnlyWhatAQuerySees) {
               ElementsAre(3, kHidden, 4, kHidden));
 }
 
-TEST(TopKTest, GradientsGoToWhatIsKept) {
+TEST(TopKTest, GradientsGoOnlyToKeptScores) {
   MapRun run("top_k { keys: 2 }", {1, 1, 2, 3}, {1, 3, 2, 5, 5, 5});
   EXPECT_THAT(run.Gradients(), ElementsAre(0, 2, 3, 4, 5, 0));
 }
@@ -165,7 +165,7 @@ TEST(TalkingHeadsTest, ValuesAndGradientsByHand) {
 
 // In head 0, key 1 has the score -inf, which must add 0 to head 1. Key 2 is
 // masked.
-TEST(TalkingHeadsTest, WhatIsHiddenInAHeadAddsNothingToOthers) {
+TEST(TalkingHeadsTest, MaskedScoresAddNothingToOtherHeads) {
   static constexpr int32_t kLengths[] = {2};
   MapRun run("talking_heads {}", {1, 2, 1, 3}, {5, kHidden, NAN, 7, 8, NAN},
              {.key_lengths = kLengths});
@@ -182,7 +182,7 @@ TEST(TalkingHeadsTest, WhatIsHiddenInAHeadAddsNothingToOthers) {
   EXPECT_THAT(run.WeightGradients(), ElementsAre(5, 7, 20, 68));
 }
 
-TEST(TalkingHeadsTest, NothingToMap) {
+TEST(TalkingHeadsTest, AcceptsEmptyInput) {
   EXPECT_THAT(MapRun("talking_heads {}", {1, 2, 0, 3}, {}).Map(),
               ElementsAre());
   EXPECT_THAT(MapRun("talking_heads {}", {1, 2, 3, 0}, {}).Map(),

@@ -186,7 +186,7 @@ void ExpectSameScore(const SameScore& same, double tolerance) {
   }
 }
 
-TEST(FormulaScoresTest, AreTheBuiltInScores) {
+TEST(FormulaScoresTest, EqualTheBuiltInScores) {
   for (const SameScore& same : SameScores()) {
     SCOPED_TRACE(absl::StrCat(same.score, " and ", same.formula));
     ExpectSameScore<double>(same, same.same_bits ? 0 : 1e-10);
@@ -369,7 +369,7 @@ TEST(FormulaScoresTest, DeclarationsHaveTheirPlace) {
               ElementsAre(StartsWith("formula.parameter[0].table.highest: ")));
 }
 
-TEST(FormulaScoresTest, WhatMayBeATypoIsNoted) {
+TEST(FormulaScoresTest, PossibleTyposAreNoted) {
   EXPECT_THAT(
       NotesOn("score: 'q . k / sqrt(n)'"),
       ElementsAre(
@@ -404,7 +404,7 @@ TEST(FormulaScoresTest, WhatMayBeATypoIsNoted) {
               ElementsAre("formula.score: parameters of the formula: n (2)"));
 }
 
-TEST(FormulaScoresTest, ParametersBegin) {
+TEST(FormulaScoresTest, ParametersHaveInitialValues) {
   EXPECT_EQ(FirstValue("score: 's * q . k'", "s"), 1);
   const std::string table = "score: 'b[i]' parameter { name: 'b' table {} ";
   EXPECT_EQ(FirstValue(table + "}", "b"), 0);

@@ -286,7 +286,7 @@ TEST(IdentitiesTest, CosineOfUnitVectorsIsDotTimesItsScale) {
              Times(5, Scorer("dot {}", kTwo).Scores(problem)), 1e-10);
 }
 
-TEST(IdentitiesTest, CosineForgetsLengthAndDotDoesNot) {
+TEST(IdentitiesTest, CosineIgnoresLengthButDotDoesNot) {
   ScoringProblem problem = ScoringProblem::Random(1, 1, 2, kTwo);
   problem.queries.values = {1, 2};
   problem.keys.values = {3, 1, 30, 10};
@@ -374,7 +374,7 @@ TEST(ValuesTest, LocationAwareConvolvesThePreviousWeights) {
              1e-12);
 }
 
-TEST(ValuesTest, CoverageAddsWhatEachKeyHasHad) {
+TEST(ValuesTest, CoverageAddsThePreviousWeightsOfEachKey) {
   const ScoreWidths one = {.heads = 1, .query = 1, .key = 1};
   ScoringProblem problem = ScoringProblem::Random(1, 1, 2, one);
   problem.cumulative.values = {0.5, 1.5};
@@ -393,7 +393,7 @@ TEST(ValuesTest, LocationIgnoresKeysBeyondItsLast) {
   ExpectNear(scorer.Context(problem), {0.2, 0.8, 0}, 1e-12);
 }
 
-TEST(ParameterCountsTest, AreThePublishedOnes) {
+TEST(ParameterCountsTest, MatchPublishedCounts) {
   const ScoreWidths widths = {.heads = 1, .query = 5, .key = 7};
   EXPECT_EQ(Scorer("additive { width: 8 }", widths).num_parameters(),
             8 * (1 + 5 + 7));

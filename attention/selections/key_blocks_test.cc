@@ -62,7 +62,7 @@ TEST(KeyBlocksTest, HaveTheLargestProductsWithTheMeans) {
 
 // One of the two chosen blocks must be the query's own block. The causal mask
 // hides later blocks.
-TEST(KeyBlocksTest, OfACausalQueryHoldItsOwn) {
+TEST(KeyBlocksTest, ACausalQuerySelectsItsOwnBlock) {
   Tape<float> tape;
   ScoreInputs<float> in = Worked(tape);
   in.mask.causal = true;
@@ -76,7 +76,7 @@ TEST(KeyBlocksTest, OfACausalQueryHoldItsOwn) {
 // After a call with five positions, the state must have the means 2 and 5.
 // After a call with two more positions, it must also have the mean -1. In the
 // second call, the keys of complete blocks are NaN and must not be read.
-TEST(KeyBlocksTest, OfAStepReadNoKeysOfBlocksThatAreComplete) {
+TEST(KeyBlocksTest, AStepReadsNoKeysOfCompleteBlocks) {
   StateSlots slots;
   BlockChoice choice = kTwoOfTwo;
   choice.means_slot = slots.Add("means");
@@ -123,7 +123,7 @@ TEST(KeyBlocksTest, BeginAtMultiplesOfTheirSizeInPositions) {
 
 // The mean of the second block must be 6, its only unmasked key. The mean of
 // both keys is 5.
-TEST(KeyBlocksTest, ReadOnlyWhatTheQuerySees) {
+TEST(KeyBlocksTest, ReadOnlyVisibleKeys) {
   Tape<float> tape;
   ScoreInputs<float> in = Worked(tape);
   const std::vector<int32_t> lengths = {3};
@@ -137,7 +137,7 @@ TEST(KeyBlocksTest, ReadOnlyWhatTheQuerySees) {
               ElementsAre(std::pair(0, 2), std::pair(4, 7)));
 }
 
-TEST(KeyBlocksTest, WithNaNAreChosenLast) {
+TEST(KeyBlocksTest, BlocksWithNaNAreChosenLast) {
   Tape<float> tape;
   ScoreInputs<float> in = Worked(tape);
   in.keys.data()[2] = std::numeric_limits<float>::quiet_NaN();
@@ -152,7 +152,7 @@ TEST(KeyBlocksTest, WithNaNAreChosenLast) {
 // Two heads of width 1 share a key head. Each block must be ranked by the sum
 // of the softmax weights of both heads. Large inner products of one head then
 // do not outweigh the other head.
-TEST(KeyBlocksTest, OfHeadsThatShareKeysHaveTheLargestSumOfSoftmax) {
+TEST(KeyBlocksTest, HeadsThatShareKeysSelectByTheSumOfSoftmax) {
   Tape<float> tape;
   ScoreInputs<float> in;
   in.keys = tape.Input({1, 1, 6, 1}, {1, 1, 0, 0, -1, -1});
@@ -171,7 +171,7 @@ TEST(KeyBlocksTest, OfHeadsThatShareKeysHaveTheLargestSumOfSoftmax) {
               ElementsAre(std::pair(0, 2)));
 }
 
-TEST(KeyBlocksTest, HoldInitialAndLocalBlocks) {
+TEST(KeyBlocksTest, IncludeInitialAndLocalBlocks) {
   Tape<float> tape;
   ScoreInputs<float> in;
   in.keys = tape.Full({1, 1, 12, 1}, 1);

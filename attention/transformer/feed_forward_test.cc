@@ -50,7 +50,7 @@ TEST(FeedForwardTest, GradientsAgreeWithDifferences) {
   }
 }
 
-TEST(FeedForwardTest, IsItsFormula) {
+TEST(FeedForwardTest, MatchesItsFormula) {
   LayerRun<double> run;
   const FeedForward<double> layer =
       MakeLayer<double>("hidden: 2 activation: RELU", 1, run);

@@ -32,7 +32,7 @@ class CountingState : public TapeLayerState<float> {
   int64_t numbers_ = 0;
 };
 
-TEST(LayerCacheTest, LatentsAreAllThatALayerKeepsOfAPosition) {
+TEST(LayerCacheTest, ALayerStoresOnlyLatents) {
   const auto numbers = [](const std::string& attention) {
     LayerRun<float> run;
     StateSlots slots;
@@ -60,7 +60,7 @@ TEST(LayerCacheTest, LatentsAreAllThatALayerKeepsOfAPosition) {
 // Cross-attention must have latents only if the field cross_attention sets
 // them. `shape` returns the shape of cross_attention.latent.weight, or nullopt
 // if this parameter does not exist.
-TEST(LayerLatentTest, CrossAttentionHasLatentsOfItsOwnAlone) {
+TEST(LayerLatentTest, CrossAttentionDoesNotInheritLatents) {
   const auto shape = [](const std::string& fields) -> std::optional<Shape> {
     LayerRun<float> run;
     StateSlots slots;

@@ -23,7 +23,7 @@ PositionEmbedding<T> Make(const char* config, int64_t width, LayerRun<T>& run) {
                               run.store().Root());
 }
 
-TEST(PositionEmbeddingTest, SinusoidsAreTheirFormula) {
+TEST(PositionEmbeddingTest, SinusoidsMatchTheirFormula) {
   for (const int64_t width : {32, 5, 1}) {
     LayerRun<double> run;
     const PositionEmbedding<double> positions =

@@ -178,7 +178,7 @@ TEST(StackMemoryTest, RecomputationKeepsLess) {
 
 // Changes the other examples, and the padding of x and of the memory. The bits
 // of the second example must stay the same.
-TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
+TEST_P(StackTest, ExamplesAreIndependentOfOtherExamplesAndPadding) {
   StackRun<float> stack(GetParam().config, GetParam().memory_width);
   Forward<float>& forward = stack.run().Begin();
   const bool decoder = GetParam().memory_width > 0;
@@ -303,7 +303,7 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
 // Without a memory, layers must behave as if they had no cross-attention. A
 // text encoder with cross-attention to images can then also read text without
 // images.
-TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
+TEST(StackMemoryTest, CrossAttentionIsSkippedWithoutAMemory) {
   for (const char* recompute : {"", " recompute: true"}) {
     StackRun<float> stack(std::string("width: 4 layers: 2 attention { heads: "
                                       "2 }") +
@@ -335,7 +335,7 @@ TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
 
 // An intervention that removes cross-attention must give the same bits and
 // gradients as a call without a memory.
-TEST(StackMemoryTest, TheInputInPlaceOfCrossAttentionIsAsWithoutAMemory) {
+TEST(StackMemoryTest, RemovedCrossAttentionEqualsNoMemory) {
   google::protobuf::RepeatedPtrField<Intervention> intervene;
   *intervene.Add() =
       Parse<Intervention>("site: '*/cross/residual' replace { input {} }");
@@ -379,21 +379,21 @@ int64_t CountOf(const std::string& config, int64_t memory_width = 0) {
   return store.num_elements();
 }
 
-TEST(StackSizeTest, OfAVisionTransformerBlock) {
+TEST(StackSizeTest, MatchesAVisionTransformerBlock) {
   EXPECT_EQ(CountOf("width: 768 layers: 1 attention { heads: 8 bias: false "
                     "output_bias: true } feed_forward { activation: GELU } "
                     "norm_order: PRE final_norm: false"),
             7'085'568);
 }
 
-TEST(StackSizeTest, OfABertLayer) {
+TEST(StackSizeTest, MatchesABertLayer) {
   EXPECT_EQ(CountOf("width: 768 layers: 1 attention { heads: 12 } "
                     "feed_forward { hidden: 3072 activation: GELU } "
                     "norm { epsilon: 1e-12 } norm_order: POST"),
             7'087'872);
 }
 
-TEST(StackSizeTest, OfADecoderLayerOfTheOriginal) {
+TEST(StackSizeTest, MatchesADecoderLayerOfTheOriginalPaper) {
   // The layer has self-attention, cross-attention, two linear maps and three
   // norms. The memory has width 7.
   EXPECT_EQ(
@@ -403,7 +403,7 @@ TEST(StackSizeTest, OfADecoderLayerOfTheOriginal) {
       4 * 17 * 16 + 2 * 17 * 16 + 2 * 8 * 16 + 17 * 32 + 33 * 16 + 3 * 2 * 16);
 }
 
-TEST(StackSizeTest, OfAttentionAlone) {
+TEST(StackSizeTest, CountsALayerOfOnlyAttention) {
   // Each layer has only self-attention and its norm. The stack has a final
   // norm.
   EXPECT_EQ(CountOf("width: 8 layers: 2 attention { heads: 2 } "
@@ -436,7 +436,7 @@ TEST(StackInitializationTest, ScalesTheMapsThatEndBranches) {
   EXPECT_EQ(deviation("layers.3.feed_forward.output.bias"), 0);
 }
 
-TEST(StackInitializationTest, CountsTheBranchesThatAreThere) {
+TEST(StackInitializationTest, CountsExistingBranches) {
   ParameterStore<double> store;
   const TransformerStack<double> stack(
       BuiltInScorers(),
@@ -482,7 +482,7 @@ TEST(StackAllocationTest, AWarmStepAllocatesNothing) {
   }
 }
 
-TEST(StackDeathTest, AMemoryIsOneForEachLayer) {
+TEST(StackDeathTest, RequiresAMemoryForEachLayer) {
   StackRun<float> stack("width: 4 layers: 2 attention { heads: 2 }", 5);
   Forward<float>& forward = stack.run().Begin();
   const Var<float> x = stack.run().Input({1, 2, 4});

@@ -17,7 +17,7 @@ namespace {
 
 const std::vector<int32_t> kIds = {4, 1, 0, 1, 1, 3};
 
-TEST(TokenEmbeddingTest, IsTheScaledEmbeddingPlusThatOfThePosition) {
+TEST(TokenEmbeddingTest, AddsThePositionToTheScaledEmbedding) {
   for (const bool scaled : {true, false}) {
     LayerRun<double> run;
     TransformerConfig config = Parse<TransformerConfig>(

@@ -59,7 +59,7 @@ TEST(ValidateTransformerTest, DefaultsAreValid) {
 
 // `none` must replace an inherited map, sink, and norm of queries and keys.
 // Cross-attention and the second pattern contain `none`.
-TEST(LayerConfigTest, NoneReplacesWhatIsBelow) {
+TEST(LayerConfigTest, NoneReplacesInheritedParts) {
   const std::string none =
       "query_key_norm { kind: NONE } attention { sink { none {} } map_before { "
       "none {} } map_after { none {} } ";
@@ -126,7 +126,7 @@ TEST(LayerConfigTest, NoneReplacesPartsOfSelfAttention) {
   EXPECT_FALSE(inheriting.cross_attention().has_latent());
 }
 
-TEST(LayerConfigTest, FieldsReplaceANoneBelow) {
+TEST(LayerConfigTest, FieldsReplaceAnInheritedNone) {
   const std::string none =
       "latent { none {} } attention { sink { none {} } forget { none {} } } ";
   const TransformerConfig config = Parse(
@@ -143,7 +143,7 @@ TEST(LayerConfigTest, FieldsReplaceANoneBelow) {
   EXPECT_FALSE(layer.cross_attention().attention().sink().has_none());
 }
 
-TEST(ValidateTransformerTest, NotesWhatNoneReplacesInOnePlace) {
+TEST(ValidateTransformerTest, NotesFieldsBesideNone) {
   EXPECT_THAT(
       ProblemsOf("attention { attention { sink { logit: 1 none {} } } }"),
       ElementsAre(StartsWith("note: attention.attention.sink.none: ")));
@@ -236,7 +236,7 @@ TEST(ValidateTransformerTest, FieldsThatEachPatternReplacesAreNotChecked) {
 
 // A note about a field outside of the pattern must be reported once, under the
 // path of that field.
-TEST(ValidateTransformerTest, NotesOfAPatternAreThereOnce) {
+TEST(ValidateTransformerTest, NotesOfAPatternAppearOnce) {
   EXPECT_THAT(
       ProblemsOf("layers: 2 attention { attention { formula { score: 'q . k' "
                  "} } } pattern {} pattern { feed_forward { hidden: 9 } }",
@@ -322,7 +322,7 @@ TEST(LayerConfigTest, APatternRepeats) {
   }
 }
 
-TEST(ClearDropPathTest, KeepsWhatElseIsInThePattern) {
+TEST(ClearDropPathTest, KeepsTheOtherFieldsOfThePattern) {
   const auto cleared = [](const std::string& text) {
     TransformerConfig config = Parse(text);
     ClearDropPath(&config);
@@ -336,7 +336,7 @@ TEST(ClearDropPathTest, KeepsWhatElseIsInThePattern) {
             "pattern { } pattern { attention { heads: 2 } }");
 }
 
-TEST(LayerConfigTest, AListOfAPartReplacesThatBelow) {
+TEST(LayerConfigTest, AListReplacesTheInheritedList) {
   const std::string text =
       "attention { heads: 2 attention { formula { score: '(q . k) * t' "
       "parameter { name: 't' initial: 1 } } } } ";

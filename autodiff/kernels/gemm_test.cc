@@ -101,7 +101,7 @@ TEST(GemmTest, ReadsAndWritesThroughStrides) {
   EXPECT_EQ(c, (std::vector<float>{1, 2, -1, -1, 3, 4, -1, -1}));
 }
 
-TEST(GemmTest, WhatFollowsRowsAndColumnsHasNoEffect) {
+TEST(GemmTest, DataAfterRowsAndColumnsHasNoEffect) {
   const int64_t k = 5, n = 19, stride = 6;
   for (const int64_t m : {1, 2, 16, 17}) {
     std::vector<float> a(m * stride, NAN), b(n * stride, NAN), c(m * n);
@@ -345,7 +345,7 @@ TEST(GemmTest, CountsFloatingPointOperations) {
   EXPECT_EQ(GemmFlops() - before, 48);
 }
 
-TEST(GemmDeathTest, AProductInsideOfItsPoolsWorkIsRefused) {
+TEST(GemmDeathTest, RejectsAProductInsideOfItsPoolsWork) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const int64_t m = 16, k = 256, n = 512;
   const std::vector<float> a(m * k), b(k * n);

@@ -19,7 +19,7 @@ TEST(ReduceTest, ByHand) {
   EXPECT_EQ(MaxRow(x.data(), 3), 4);
 }
 
-TEST(ReduceTest, OfNothing) {
+TEST(ReduceTest, AcceptsEmptyInput) {
   EXPECT_EQ(SumRow<float>(nullptr, 0), 0);
   EXPECT_EQ(MaxRow<float>(nullptr, 0), -kInfinity);
 }
@@ -32,7 +32,7 @@ TEST(ReduceTest, SumsEveryElementOnce) {
   }
 }
 
-TEST(ReduceTest, FindsTheMaximumWhereverItIs) {
+TEST(ReduceTest, FindsTheMaximumAtAnyPosition) {
   for (const int64_t n : {1, 15, 16, 17, 63, 64, 65, 80, 145}) {
     std::vector<float> x(n, -3);
     for (int64_t i = 0; i < n; ++i) {

@@ -162,7 +162,7 @@ TEST(ExpTest, DoubleIsWithinTwoUlpOrInfOrZero) {
   }
 }
 
-TEST(ExpTest, OfZeroIsExactlyOne) {
+TEST(ExpTest, IsExactlyOneAtZero) {
   for (const float x : {0.0F, -0.0F}) {
     float y = 0;
     Exp(&x, &y, 1);

@@ -55,7 +55,7 @@ TEST(CumulativeSumTest, IsAProductWithATriangle) {
   }
 }
 
-TEST(CumulativeSumDeathTest, RefusesAnAxisThatIsNotThere) {
+TEST(CumulativeSumDeathTest, RejectsAMissingAxis) {
   Tape<float> tape;
   EXPECT_DEATH(CumulativeSum(tape.Full({2, 3}, 0), 2), "axis 2 of \\[2, 3\\]");
 }

@@ -79,7 +79,7 @@ TEST_F(DropoutMaskTest, IsPhiloxOfStepExampleRowAndColumn) {
   }
 }
 
-TEST_F(DropoutMaskTest, OfAPartIsThePartOfTheMaskOfTheWhole) {
+TEST_F(DropoutMaskTest, IsPartOfTheMaskOfTheWhole) {
   const std::vector<float> whole = Mask({2, 5, 33});
   for (const int64_t column : {0, 1, 4, 31}) {
     const int64_t cols = 33 - column;
@@ -104,7 +104,7 @@ TEST_F(DropoutMaskTest, FollowsTheExampleIntoAnotherShard) {
               ElementsAreArray(together.begin() + 2 * 66, together.end()));
 }
 
-TEST_F(DropoutMaskTest, OfTheFirstExamplesIsThatOfAll) {
+TEST_F(DropoutMaskTest, DoesNotDependOnLaterExamples) {
   const std::vector<int64_t> all = {7, 8, 9};
   tape_.set_random({.seed = 3, .step = 5, .examples = all});
   const std::vector<float> together = Mask({3, 2, 33});
@@ -209,7 +209,7 @@ TEST_F(DropoutMaskTest, SitesOfOneScopeAreDifferent) {
   }
 }
 
-TEST_F(DropoutMaskTest, WhatIsRewoundMayBeMadeAgain) {
+TEST_F(DropoutMaskTest, RewoundMasksMayBeMadeAgain) {
   const NameScope<float> scope(tape_, "layer");
   const Tape<float>::Mark mark = tape_.Save();
   const std::vector<float> first = Mask({1, 64});

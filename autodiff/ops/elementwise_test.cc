@@ -159,7 +159,7 @@ TEST_F(ElementwiseValueTest, ARepeatedOperandGetsTheSumOfItsGradients) {
   EXPECT_THAT(Grad(row), ElementsAre(60, 10 + 80, 20 + 100));
 }
 
-TEST_F(ElementwiseValueTest, NumbersStandOnEitherSide) {
+TEST_F(ElementwiseValueTest, NumbersMayBeOnEitherSide) {
   Var<double> x = Input({1, 4});
   EXPECT_THAT(Values(x + 1), ElementsAre(2, 5));
   EXPECT_THAT(Values(1 - x), ElementsAre(0, -3));
@@ -178,7 +178,7 @@ TEST_F(ElementwiseValueTest, KinksHaveGradientZero) {
   EXPECT_THAT(Grad(x), ElementsAre(-10, 0, 11));
 }
 
-TEST_F(ElementwiseValueTest, NanIsNotTakenForAUnitThatIsOff) {
+TEST_F(ElementwiseValueTest, NanIsNotAnInactiveUnit) {
   EXPECT_TRUE(std::isnan(Relu(Input({std::nan("")})).item()));
   EXPECT_FALSE(std::signbit(Relu(Input({-0.0})).item()));
 }
@@ -229,7 +229,7 @@ TEST_F(ElementwiseValueTest, SoftplusIsPreciseAtBothEnds) {
               FloatNear(1, 1e-6));
 }
 
-TEST_F(ElementwiseValueTest, WhereTakesOneAndLeavesTheOtherAlone) {
+TEST_F(ElementwiseValueTest, WhereReadsOnlyTheChosenBranch) {
   const Var<double> condition = Input({1, 0, -1, 0.5, NAN});
   const Var<double> x = Input({1, INFINITY, NAN, 4, 5});
   const Var<double> y = Input({NAN, 20, 30, -INFINITY, 50});

@@ -120,7 +120,7 @@ TEST(GatherTest, AReshapedSparseLeafIsDense) {
   EXPECT_THAT(table.grad, ElementsAre(0, 0, 0, 0, 0, 0, 0, 1));
 }
 
-TEST(GatherDeathTest, RowsThatAreNotThere) {
+TEST(GatherDeathTest, RejectsMissingRows) {
   Tape<double> tape;
   Var<double> table = tape.Full({3, 2}, 0);
   EXPECT_DEATH(Gather(table, {3}, {1}), "row 3 of a table \\[3, 2\\]");

@@ -102,7 +102,7 @@ TEST(LeafCopyTest, TheSecondProductOfAStepMakesIt) {
   EXPECT_NE(PanelsOf(WeightPart<float>(many.Leaf(tape)), 1, 2), nullptr);
 }
 
-TEST(LeafCopyTest, WithoutAGradientItTakesMoreProductsButOfAllSteps) {
+TEST(LeafCopyTest, WithoutAGradientTheEighthProductMakesIt) {
   OwnWeight weight({5, 3});
   EXPECT_EQ(weight.FirstOfLeaf(true, 1), 2);
   EXPECT_EQ(weight.FirstOfLeaf(false, 1), 8);
@@ -158,7 +158,7 @@ TEST(LeafCopyTest, AllTapesReadOneUntilTheWeightChanges) {
 }
 
 #ifndef NDEBUG
-TEST(LeafCopyDeathTest, AChangeThatNobodyIsToldOfIsFound) {
+TEST(LeafCopyDeathTest, UnreportedChangesAreDetected) {
   OwnWeight weight({5, 3});
   Tape<float> tape;
   const WeightPart<float> part(weight.Leaf(tape));
@@ -168,7 +168,7 @@ TEST(LeafCopyDeathTest, AChangeThatNobodyIsToldOfIsFound) {
 }
 #endif
 
-TEST(LeafCopyTest, BelongsToAPartWhateverTheShape) {
+TEST(LeafCopyTest, BelongsToAPartOfAnyShape) {
   OwnWeight owner({2, 2, 3});
   Tape<float> tape;
   const Var<float> weight = owner.Leaf(tape);
@@ -269,7 +269,7 @@ TEST(LeafQueueTest, HasTheBitsOfOneProduct) {
   ExpectBitsOfOneProduct(0, 2, 0, 50);
 }
 
-TEST(LeafQueueTest, OnlyWhatIsReachedIsAdded) {
+TEST(LeafQueueTest, OnlyReachedProductsAreAdded) {
   Tape<float> tape;
   const Var<float> weight = tape.Input({1, 2}, {3, 5});
   const Var<float> unused = tape.Input({1, 2}, {3, 5});

@@ -106,7 +106,7 @@ TEST(OperandsDeathTest, AreOnOneTape) {
   }
 }
 
-TEST(OperandsDeathTest, OfAGradientAreOnItsTape) {
+TEST(OperandsDeathTest, AreOnTheTapeOfTheGradient) {
   Tape<float> tape;
   Tape<float> other;
   EXPECT_DEATH(tape.Backward(Sum(other.Input({1}, {3}))),
@@ -139,7 +139,7 @@ TEST(OperandsDeathTest, AreNotAbsent) {
   EXPECT_DEATH(tape.Backward(empty), "Backward\\(\\) " + expected);
 }
 
-TEST(OperandsTest, WhatIsOptionalMayBeAbsent) {
+TEST(OperandsTest, OptionalOperandsMayBeAbsent) {
   Tape<float> tape;
   const V m = tape.Full({2, 2}, 1);
   EXPECT_EQ(Linear(m, m, {}).data()[0], 2);

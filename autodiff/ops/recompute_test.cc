@@ -137,7 +137,7 @@ TEST(RecomputeTest, AgreesWithTheFunctionItself) {
       }));
 }
 
-TEST(RecomputeTest, AChainIsItsLinksOneAfterAnother) {
+TEST(RecomputeTest, AChainEqualsItsLinksInSequence) {
   for (const bool state : {false, true}) {
     CheckAgainstReference(MakeReferenceCase(
         "RecomputeChain", ChainInputs(state),
@@ -210,7 +210,7 @@ TEST(RecomputeTest, BlocksOfAnySizeHaveTheSameGradients) {
 }
 
 // If no gradient is needed, no record must be made.
-TEST(RecomputeTest, BlocksNeedAGradientWhereTheirFunctionDoes) {
+TEST(RecomputeTest, BlocksNeedAGradientIfTheirFunctionDoes) {
   Tape<double> tape;
   const Var<double> constants[] = {tape.Full({1, 1, 4, 3}, 1),
                                    tape.Full({3, 3}, 1)};
@@ -222,7 +222,7 @@ TEST(RecomputeTest, BlocksNeedAGradientWhereTheirFunctionDoes) {
   EXPECT_EQ(tape.records(), before + 1);
 }
 
-TEST(RecomputeTest, NeedsAGradientWhereItsFunctionDoes) {
+TEST(RecomputeTest, NeedsAGradientIfItsFunctionDoes) {
   Tape<double> tape;
   const Var<double> constants[] = {tape.Full({1, 3}, 1), tape.Full({3, 3}, 1)};
   EXPECT_FALSE(

@@ -83,7 +83,7 @@ TEST_F(ReductionsValueTest, TheFirstNanIsTheMaximum) {
 
 using ReductionsDeathTest = ReductionsValueTest;
 
-TEST_F(ReductionsDeathTest, ReductionsOfNothing) {
+TEST_F(ReductionsDeathTest, RejectsEmptyReductions) {
   EXPECT_DEATH(Max(tape_.Full({2, 0}, 0), 1),
                "Max over no elements of \\[2, 0\\]");
   EXPECT_DEATH(Mean(tape_.Full({0}, 0)), "Mean over no elements");

@@ -44,7 +44,7 @@ TEST(SoftmaxTest, AgreesWithItsComposition) {
   }
 }
 
-TEST(SoftmaxTest, IsASharePerElement) {
+TEST(SoftmaxTest, IsAFractionForEachElement) {
   Tape<double> tape;
   Var<double> x = tape.Input({2, 2}, {0, std::log(3), 1000, 1000});
   EXPECT_THAT(
@@ -57,7 +57,7 @@ TEST(SoftmaxTest, IsASharePerElement) {
                           DoubleNear(-std::log(2), 1e-14)));
 }
 
-TEST(SoftmaxTest, MinusInfinityHasShareZero) {
+TEST(SoftmaxTest, MinusInfinityHasFractionZero) {
   Tape<float> tape;
   Var<float> x = tape.Input({3}, {1, -INFINITY, 1});
   EXPECT_THAT(Softmax(x).span(), ElementsAre(0.5, 0, 0.5));

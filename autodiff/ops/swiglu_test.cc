@@ -38,7 +38,7 @@ TEST(SwiGluTest, AgreesWithItsComposition) {
   }
 }
 
-TEST(SwiGluTest, OfKnownValues) {
+TEST(SwiGluTest, MatchesKnownValues) {
   Tape<double> tape;
   const Var<double> gate = tape.Input({3}, {0, std::log(3), -std::log(3)});
   const Var<double> x = tape.Input({3}, {5, 2, 2});

@@ -279,7 +279,7 @@ TEST(RecurrentTest, FloatAgreesWithItsCompositionOnRaggedSizes) {
   }
 }
 
-TEST(RecurrentTest, PaddingChangesNothingAndGetsNothing) {
+TEST(RecurrentTest, PaddingHasNoEffectAndNoGradient) {
   const Case c = {2, 3, 2, {1, 3}};
   const GruForm form = GruForm::kResetAfter;
   const std::vector<Shape> shapes = GruShapes(c, form);
@@ -317,7 +317,7 @@ TEST(RecurrentTest, PositionsPastTheEndCostNoProduct) {
   }
 }
 
-TEST(RecurrentTest, ASequenceHasTheSameBitsAlone) {
+TEST(RecurrentTest, ASequenceIsBitIdenticalAloneAndInABatch) {
   const Case all = {4, 6, 33, {2, 6, 0, 3}};
   for (const bool lstm : {false, true}) {
     const GruForm form = GruForm::kResetBefore;

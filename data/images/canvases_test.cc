@@ -28,7 +28,7 @@ DrawableObjects FlatObjects() {
   return {2, {"hat", "cup", "pen"}, draw};
 }
 
-TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
+TEST(CanvasesTest, EachTripleIsInOneSplit) {
   const TripleSplits splits = SplitTriples(8, /*seed=*/1);
   EXPECT_EQ(splits.test.size(), 12);  // out of 56 triples
   EXPECT_EQ(splits.dev.size(), 5);
@@ -50,7 +50,7 @@ TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
 
 // The grey value of a quadrant is the kind of its object. The sentence must
 // describe these kinds and their positions.
-TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
+TEST(CanvasesTest, TheSentenceDescribesTheCanvas) {
   const DrawableObjects objects = FlatObjects();
   const std::vector<std::string> prompt = {"see"};
   const CaptionSet set = MakeCanvases(60, objects, {{KindTriple{0, 1, 2}}},
@@ -108,7 +108,7 @@ TEST(CanvasesTest, AreAFunctionOfSeedAndSplit) {
   EXPECT_EQ(MakeCanvases(0, objects, {}, {}, 1, "test").size(), 0);
 }
 
-TEST(CanvasesTest, ImagesAreOfTheirKind) {
+TEST(CanvasesTest, ImagesShowTheirKind) {
   ImageSet images;
   images.shape = {1, 1, 1};
   images.pixels = {10, 20, 11, 30, 12};

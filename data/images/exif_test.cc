@@ -20,14 +20,14 @@ std::string Tiff(int orientation, int type = 3) {
          Short(type) + zeros + Short(1) + Short(orientation) + zeros;
 }
 
-TEST(ExifOrientationTest, IsThatOfItsEntry) {
+TEST(ExifOrientationTest, ReadsItsEntry) {
   for (int i = 1; i <= 8; ++i) EXPECT_EQ(ExifOrientation(Tiff(i)), i);
   EXPECT_EQ(ExifOrientation(std::string(
                 "II*\0\x08\0\0\0\1\0\x12\1\3\0\1\0\0\0\6\0\0\0", 22)),
             6);
 }
 
-TEST(ExifOrientationTest, IsOneOfWhatIsNotUnderstood) {
+TEST(ExifOrientationTest, IsOneForInvalidData) {
   EXPECT_EQ(ExifOrientation(""), 1);
   EXPECT_EQ(ExifOrientation("MM"), 1);
   EXPECT_EQ(ExifOrientation(Tiff(0)), 1);

@@ -61,7 +61,7 @@ TEST(IdxTest, ReadsImagesAndLabels) {
   }
 }
 
-TEST(IdxTest, EveryPlaceToCutIsAnError) {
+TEST(IdxTest, EveryTruncationIsAnError) {
   const std::string plain = Header({10, 10, 10}) + Noise(1000);
   const std::string labels = Header({10}) + std::string(10, '\0');
   ASSERT_EQ(ParseError(plain, labels), "");
@@ -80,7 +80,7 @@ TEST(IdxTest, EveryPlaceToCutIsAnError) {
 }
 
 // A reader that trusts the header would allocate about 2^96 bytes.
-TEST(IdxTest, AHeaderCannotAskForMemory) {
+TEST(IdxTest, AHeaderCannotForceAnAllocation) {
   const uint32_t most = 0xffffffff;
   EXPECT_EQ(ParseError(Header({most, most, most}) + "abc", Labels()),
             "images: error: byte 4: the file must have 4611686018427387904 or "

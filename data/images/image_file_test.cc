@@ -82,7 +82,7 @@ TEST(ReadImageTest, SaysWhatIsWrong) {
 
 // Inserts a chunk that claims to be longer than the file. libpng would allocate
 // the claimed length. The first chunk ends at byte 33.
-TEST(ReadImageTest, AChunkCannotAskForMemory) {
+TEST(ReadImageTest, AChunkCannotForceAnAllocation) {
   const std::string path = WritePng("row.png", PNG_FORMAT_GRAY, {0, 7, 255});
   std::string png = ReadFile(path).value();
   png.insert(33, std::string("\x2a\0\0\x1a\x65XIfII*\0", 12));
@@ -92,7 +92,7 @@ TEST(ReadImageTest, AChunkCannotAskForMemory) {
                         "chunk 'eXIf' of 704643098 bytes"));
 }
 
-TEST(ReadImageLikeTest, WantsTheSizeOfTheOthers) {
+TEST(ReadImageLikeTest, RequiresTheSizeOfTheSet) {
   const std::string path = WritePng("row.png", PNG_FORMAT_GRAY, {0, 7, 255});
   const absl::StatusOr<ImageSet> image =
       ReadImageLike(path, {.shape = {3, 1, 3}});

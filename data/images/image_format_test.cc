@@ -46,7 +46,7 @@ TEST(FitImageTest, StretchesOrCrops) {
   EXPECT_EQ(FitImage(image, FormatOf(5, 5, true)).shape, (ImageShape{1, 5, 5}));
 }
 
-TEST(FitImageTest, ACropKeepsColumnsOfTheMiddle) {
+TEST(FitImageTest, ACropKeepsTheMiddleColumns) {
   Image image = {.shape = {1, 1, 5}, .pixels = {1, 2, 3, 4, 5}};
   EXPECT_THAT(FitImage(image, FormatOf(1, 2, true)).pixels, ElementsAre(2, 3));
   image.shape = {1, 5, 1};
@@ -69,7 +69,7 @@ TEST(FitImageTest, ACropMayBeOfALargerImage) {
 
 // The whole resized image would have 8192 x 536,862,720 pixels in three
 // channels, so only the central part may be computed.
-TEST(FitImageTest, OfALongImageOnlyTheMiddleIsComputed) {
+TEST(FitImageTest, ComputesOnlyTheMiddleOfALongImage) {
   ImageFormat format = FormatOf(224, 224, true);
   format.set_grey(false);
   for (const int32_t shorter_side : {0, 8192}) {
@@ -116,7 +116,7 @@ TEST(ValidateImageFormatTest, DeviationsArePositive) {
   EXPECT_EQ(problems.problems()[2].path, "deviation.green");
 }
 
-TEST(ValidateImageFormatTest, AnImageIsNotSmallerThanWhatIsCutOut) {
+TEST(ValidateImageFormatTest, TheShorterSideMustCoverTheCrop) {
   ImageFormat format = FormatOf(2, 3, true);
   format.set_shorter_side(3);
   ConfigProblems none;

@@ -127,7 +127,7 @@ TEST_F(ImageListTest, FoldersAreClasses) {
   EXPECT_THAT(data.digests, SizeIs(1));
 }
 
-TEST_F(ImageListTest, FilesBesideTheFoldersAreNoClasses) {
+TEST_F(ImageListTest, FilesBesideTheFoldersAreNotClasses) {
   Write("notes.txt", "no folder");
   std::filesystem::create_symlink("nowhere", Path("broken"));
   EXPECT_THAT(Load<ImageData>(absl::StrCat("path: '", folder_, "' images { ",
@@ -153,7 +153,7 @@ class BadPath : public FileOperations {
 
 // Each directory and each file in turn has a disk error, which must be reported
 // as a failure of the machine.
-TEST_F(ImageListTest, AnErrorOfTheDiskIsTheMachines) {
+TEST_F(ImageListTest, DiskErrorsAreMachineFailures) {
   static FileOperations system;
   const std::string config =
       absl::StrCat("path: '", folder_, "' images { ", kFormat, " }");
@@ -175,7 +175,7 @@ TEST_F(ImageListTest, AnErrorOfTheDiskIsTheMachines) {
   }
 }
 
-TEST_F(ImageListTest, WhatFileBrowsersHideIsNoClass) {
+TEST_F(ImageListTest, HiddenFoldersAreNotClasses) {
   for (const char* hidden :
        {"__MACOSX", ".thumbnails", "@eaDir", "$RECYCLE.BIN"}) {
     std::filesystem::create_directory(Path(hidden));
@@ -393,7 +393,7 @@ TEST(ReadImagesTest, AllPixelsAreCapped) {
       "1073741824 bytes in total; use fewer images or a smaller `format`");
 }
 
-TEST(DrawSplitsTest, SharesAreOfTheCount) {
+TEST(DrawSplitsTest, FractionsAreOfTheTotal) {
   const SplitOrder order = DrawSplits(20, 0.2, 0.1, /*seed=*/1);
   EXPECT_THAT(order.train, SizeIs(14));
   EXPECT_THAT(order.dev, SizeIs(4));
@@ -403,7 +403,7 @@ TEST(DrawSplitsTest, SharesAreOfTheCount) {
   EXPECT_THAT(DrawSplits(0, 0.2, 0.1, /*seed=*/1).train, SizeIs(0));
 }
 
-TEST(UseClassesTest, LabelsAreThoseOfTheModel) {
+TEST(UseClassesTest, UsesTheLabelsOfTheModel) {
   ImageSplits data = {.train = {.labels = {0, 1, 0}},
                       .dev = {},
                       .test = {.labels = {1}},

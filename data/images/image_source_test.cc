@@ -88,7 +88,7 @@ TEST_F(FashionMnistTest, AFolderHasFourFiles) {
   EXPECT_TRUE(data->digests.count("data.path/t10k-labels-idx1-ubyte"));
 }
 
-TEST_F(FashionMnistTest, AFileIsThatOfTheTrainingImages) {
+TEST_F(FashionMnistTest, AFilePathNamesTheTrainingImages) {
   std::filesystem::rename(Path("train-images-idx3-ubyte"), Path("mine"));
   const auto data = Load(Path("mine"), /*dev=*/0, /*train=*/3);
   ASSERT_TRUE(data.ok()) << data.status();
@@ -106,7 +106,7 @@ TEST_F(FashionMnistTest, AMissingFileSaysHowToInstallIt) {
               HasSubstr("/no/such/folder/train-images-idx3-ubyte.gz"));
 }
 
-TEST_F(FashionMnistTest, EveryPlaceToCutAFileIsAnError) {
+TEST_F(FashionMnistTest, EveryTruncationIsAnError) {
   for (const char* name :
        {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
         "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {

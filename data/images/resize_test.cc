@@ -48,7 +48,7 @@ TEST(ResizeImageTest, BicubicOvershootsAndIsClipped) {
       ElementsAre(100, 98, 93, 120, 180, 207, 202, 200));
 }
 
-TEST(ResizeImageTest, AnyPixelOfOneIsThatOne) {
+TEST(ResizeImageTest, AUniformImageKeepsItsValue) {
   for (const Resampling filter :
        {Resampling::kBilinear, Resampling::kBicubic}) {
     const Image large =
@@ -73,7 +73,7 @@ TEST(ResizeAndCropTest, TakesTheMiddleOfEachChannel) {
 // The resized images are larger or smaller than the original, and even and odd
 // numbers of rows and columns are cut off. The pixels must be equal to the
 // pixels of the whole resized image.
-TEST(ResizeAndCropTest, PixelsAreThoseOfTheWholeImage) {
+TEST(ResizeAndCropTest, PixelsMatchTheWholeResizedImage) {
   Image image = {.shape = {2, 13, 17}};
   for (int i = 0; i < 2 * 13 * 17; ++i) {
     image.pixels.push_back(static_cast<uint8_t>(i * i * 31 % 251));

@@ -35,7 +35,7 @@ int32_t KindOf(const std::string& name) {
                               names.begin());
 }
 
-TEST(ShapesTest, AreasAreThoseOfGeometry) {
+TEST(ShapesTest, AreasMatchGeometry) {
   const double unit = 16 * 16;
   EXPECT_NEAR(Area(Centred(KindOf("circle"))), 3.14159 * unit, 0.01 * unit);
   EXPECT_DOUBLE_EQ(Area(Centred(KindOf("square"))), 4 * .875 * .875 * unit);

@@ -156,7 +156,7 @@ TEST(PairsFileTest, DirectoryIsAnError) {
                        HasSubstr("is a directory")));
 }
 
-TEST(PairsFileTest, DigestIsThatOfTheWholeFile) {
+TEST(PairsFileTest, DigestCoversTheWholeFile) {
   const std::string path = ::testing::TempDir() + "/corpus.txt";
   const std::string text = "A.\tB.\nC\tD\n" + std::string(200000, 'x');
   std::ofstream(path) << text;
@@ -168,7 +168,7 @@ TEST(PairsFileTest, DigestIsThatOfTheWholeFile) {
 
 // The file is larger than the limit, but only its first pairs are read, so it
 // must not be an error. It is sparse, and takes almost no space on the disk.
-TEST(PairsFileTest, AFileOfAnySizeIsReadWhereTheFirstPairsAreWanted) {
+TEST(PairsFileTest, MaxPairsAllowsFilesOfAnySize) {
   const std::string path = ::testing::TempDir() + "/large.txt";
   std::ofstream(path) << "A.\tB.\nC\tD\n";
   std::filesystem::resize_file(path, uintmax_t{300} << 20);

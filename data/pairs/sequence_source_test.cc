@@ -126,7 +126,7 @@ TEST(SequenceSourceTest, MorePairsKeepTheEarlierOnes) {
   EXPECT_NE(Make("reverse", 5)[0].source, many[0].source);
 }
 
-TEST(SequenceSourceTest, LinksAreOfAPairInOrder) {
+TEST(SequenceSourceTest, OnlyCorrectPairsHaveLinks) {
   const std::vector<std::string> forth = {"1", "2", "3"};
   const std::vector<std::string> back = {"3", "2", "1"};
   const auto links = [](const char* name, const auto& source,
@@ -143,7 +143,7 @@ TEST(SequenceSourceTest, LinksAreOfAPairInOrder) {
   EXPECT_THAT(links("reverse", forth, forth), IsEmpty());
 }
 
-TEST(SequenceSourceTest, LongerOnesAreASplitOfTheirOwn) {
+TEST(SequenceSourceTest, LongerSequencesHaveTheirOwnSplit) {
   const SentenceData data =
       Load("reverse", "test: 30 min_apart_length: 5 max_apart_length: 6", 1);
   std::set<size_t> lengths;

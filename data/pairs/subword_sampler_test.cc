@@ -133,7 +133,7 @@ TEST_F(SubwordSamplerTest, KnowsTheLongestSides) {
   EXPECT_EQ(Sampler("", 0, {})->MaxLengths(), Lengths(0, 0));
 }
 
-TEST_F(SubwordSamplerTest, OfNoPairsThereIsAnEmptyCorpus) {
+TEST_F(SubwordSamplerTest, NoPairsGiveAnEmptyCorpus) {
   EXPECT_THAT(Sides(Sampler("", 0, {}), 3), IsEmpty());
 }
 

@@ -25,7 +25,7 @@ std::string ProblemsOf(absl::string_view grammar) {
   return parsed.ok() ? "" : std::string(parsed.status().message());
 }
 
-TEST(PhrasebookLanguageTest, ReportsAllThatIsWrongWithATextAtOnce) {
+TEST(PhrasebookLanguageTest, ReportsAllProblemsOfATextAtOnce) {
   EXPECT_THAT(
       ProblemsOf(R"(
         noun { english: ["cat", "cats"] french: "chat" kind: PET }
@@ -68,17 +68,17 @@ TEST(PhrasebookLanguageTest, RefusesLinksToWordsThatThePatternDoesNotHave) {
       HasSubstr("links to an unknown English word: pas(never)"));
 }
 
-TEST(PhrasebookLanguageTest, RefusesWhatIsNoGrammar) {
+TEST(PhrasebookLanguageTest, RejectsInvalidGrammars) {
   EXPECT_THAT(ProblemsOf("nouns {}"), HasSubstr("must be a regard.phrasebook"));
 }
 
-TEST(PhrasebookLanguageTest, SeveralKindsTogetherAreTheirBits) {
+TEST(PhrasebookLanguageTest, CombinedKindsHaveTheBitsOfTheirParts) {
   EXPECT_EQ(PEOPLE, PERSON | KIN);
   EXPECT_EQ(GOODS, GARMENT | THING | FURNITURE | VEHICLE);
   EXPECT_EQ(OWNED, KIN | PET | GOODS | TEXT | FOOD | MASS_FOOD | DRINK | HOME);
 }
 
-TEST(PhrasebookLanguageTest, WordsAreInLowerCaseAndNoneIsThereTwice) {
+TEST(PhrasebookLanguageTest, WordsAreInLowerCaseAndUnique) {
   std::set<std::string> nouns;
   std::set<std::string> words;
   for (const Noun& noun : Data().noun()) {
@@ -94,7 +94,7 @@ TEST(PhrasebookLanguageTest, WordsAreInLowerCaseAndNoneIsThereTwice) {
   }
 }
 
-TEST(PhrasebookLanguageTest, EveryNounHasAnAdjectiveThatMayBeSaidOfIt) {
+TEST(PhrasebookLanguageTest, EveryNounHasAnAdjective) {
   for (const Noun& noun : Data().noun()) {
     const Bits kinds = BitsOf(noun.kind());
     int fitting = 0;

@@ -148,7 +148,7 @@ TEST(PhrasebookTest, TheFirstPairOfTrainIsTheyAreWatching) {
                           AlignmentLink{1, 2}, AlignmentLink{2, 3}));
 }
 
-TEST(PhrasebookTest, SplitsHaveTheSizesAskedFor) {
+TEST(PhrasebookTest, SplitsHaveTheConfiguredSizes) {
   const Phrasebook book = MakePhrasebook({.seed = 9,
                                           .train = 2000,
                                           .dev = 3,
@@ -191,7 +191,7 @@ TEST(PhrasebookDeathTest, RefusesATrainWithTooFewWordsForTheOtherSplits) {
   EXPECT_THAT(alone.train.pairs, SizeIs(4));
 }
 
-TEST(PhrasebookTest, EachEnglishSentenceHasOneFrenchOverSeveralSeeds) {
+TEST(PhrasebookTest, EachEnglishSentenceHasOneTranslationOverSeveralSeeds) {
   std::map<std::string, SentencePair> french;
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     for (const SentencePair& pair : AllPairs(MakePhrasebook({.seed = seed}))) {
@@ -270,14 +270,14 @@ TEST(PhrasebookTest, EveryWordIsLinkedOnceToEachPartnerAndInOrder) {
   }
 }
 
-TEST(PhrasebookTest, NoSentenceIsThereTwice) {
+TEST(PhrasebookTest, NoSentenceOccursTwice) {
   std::set<std::string> seen;
   for (const SentencePair& pair : AllPairs(DefaultPhrasebook())) {
     EXPECT_TRUE(seen.insert(Text(pair.source)).second) << Text(pair.source);
   }
 }
 
-TEST(PhrasebookTest, WordsHeldApartMeetInTestApartAlone) {
+TEST(PhrasebookTest, HeldOutPairsOccurOnlyInTheirTestSplit) {
   for (uint64_t seed = 1; seed <= 2; ++seed) {
     const PhrasebookOptions options{.seed = seed};
     const Phrasebook book = MakePhrasebook(options);
@@ -293,7 +293,7 @@ TEST(PhrasebookTest, WordsHeldApartMeetInTestApartAlone) {
   }
 }
 
-TEST(PhrasebookTest, HoldsTheShareOfPairsApartThatOptionsSay) {
+TEST(PhrasebookTest, HoldsOutTheConfiguredPercentageOfPairs) {
   int pairs = 0;
   int apart = 0;
   const phrasebook::Grammar& grammar = Language::Embedded().grammar();
@@ -312,7 +312,7 @@ TEST(PhrasebookTest, HoldsTheShareOfPairsApartThatOptionsSay) {
   EXPECT_NEAR(100.0 * apart / pairs, 20, 3);
 }
 
-TEST(PhrasebookTest, TheOtherSplitsUseWordsOfTrainAlone) {
+TEST(PhrasebookTest, OtherSplitsUseOnlyWordsOfTrain) {
   // Many words do not occur in 600 training sentences. The other splits must
   // not contain them.
   for (const int train : {600, 8000}) {

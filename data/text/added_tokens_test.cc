@@ -38,13 +38,13 @@ TEST(AddedTokensTest, FindsTheLeftmostAndLongest) {
               ElementsAre("4[\xff]", "4[\xff]"));
 }
 
-TEST(AddedTokensTest, FindsNormalizedOnesInWhatIsLeft) {
+TEST(AddedTokensTest, FindsNormalizedTokensInTheRemainingText) {
   const std::vector<AddedToken> tokens = {
       {.text = "ab", .id = 1, .normalized = true}, {.text = "bc", .id = 2}};
   EXPECT_THAT(Split(tokens, "abc ab"), ElementsAre("a", "2[bc]", " ", "1[ab]"));
 }
 
-TEST(AddedTokensTest, TakesWhiteSpace) {
+TEST(AddedTokensTest, StripsWhiteSpace) {
   const std::vector<AddedToken> tokens = {
       {.text = "<", .id = 1, .left_strip = true},
       {.text = ">", .id = 2, .right_strip = true}};

@@ -46,7 +46,7 @@ TEST(ByteLevelTest, TheLastSpaceBelongsToTheNextWord) {
               ElementsAre("a", "\u00a0", "b", "\u2003", "\u3000", "c"));
 }
 
-TEST(ByteLevelTest, BytesThatAreNotUtf8AreMarks) {
+TEST(ByteLevelTest, InvalidUtf8IsPunctuation) {
   EXPECT_THAT(Words("a\xff\xc3!b"), ElementsAre("a", "\xff\xc3!", "b"));
   EXPECT_THAT(Words(" \xe4\xb8"), ElementsAre(" \xe4\xb8"));
   EXPECT_THAT(Words("\xed\xa0\x80"), ElementsAre("\xed\xa0\x80"));
@@ -54,7 +54,7 @@ TEST(ByteLevelTest, BytesThatAreNotUtf8AreMarks) {
 
 // utf8proc of Debian 12 does not contain these letters, but Regard must
 // recognize them as letters.
-TEST(ByteLevelTest, KnowsUnicode16) {
+TEST(ByteLevelTest, SupportsUnicode16) {
   EXPECT_THAT(Words("a\U0002ebf0"), ElementsAre("a\U0002ebf0"));
   EXPECT_THAT(Words("a\U00011bc0"), ElementsAre("a\U00011bc0"));
   EXPECT_THAT(Words("1\U000116d0"), ElementsAre("1\U000116d0"));

@@ -103,7 +103,7 @@ TEST(BytePairsTest, JoinsTheFirstMergesFirst) {
               ElementsAre(255, 256, 0xE4, 0xB8));
 }
 
-TEST(BytePairsTest, TellsTheBytesOfEachToken) {
+TEST(BytePairsTest, ReturnsTheBytesOfEachToken) {
   Json json = Small();
   json["added_tokens"][0]["lstrip"] = true;
   const BytePairs pairs = Of(json);
@@ -116,7 +116,7 @@ TEST(BytePairsTest, TellsTheBytesOfEachToken) {
                                   "259:6-12", "256:12-14"));
 }
 
-TEST(BytePairsTest, KnowsItsTokens) {
+TEST(BytePairsTest, FindsItsTokens) {
   const BytePairs pairs = Of(Small());
   EXPECT_EQ(pairs.Find("abc"), 257);
   EXPECT_EQ(pairs.Find("<end>"), 259);
@@ -154,7 +154,7 @@ TEST(BytePairsTest, DecodesWhatItEncodes) {
 
 // Each byte must be read a bounded number of times. Otherwise, this test would
 // take hours.
-TEST(BytePairsTest, TakesTextsOfOneWord) {
+TEST(BytePairsTest, EncodesLongWordsInLinearTime) {
   const BytePairs pairs = Of(Small());
   constexpr size_t kBytes = 3'000'000;
   std::string word;
@@ -237,7 +237,7 @@ TEST(BytePairsTest, NamesWhatIsWrongWithItsMerges) {
   }
 }
 
-TEST(BytePairsTest, NamesWhatItDoesNotDo) {
+TEST(BytePairsTest, NamesUnsupportedFeatures) {
   const auto error = [](absl::string_view field, const Json& value) {
     Json json = Small();
     json[Json::json_pointer(std::string(field))] = value;
@@ -351,7 +351,7 @@ TEST_F(BytePairsFolderTest, PrefersTheWholeTokenizer) {
 
 // A template without special tokens adds nothing to a text, so it must be
 // accepted. A template with special tokens must be an error.
-TEST_F(BytePairsFolderTest, PutsNothingAroundATextOfAWholeTokenizer) {
+TEST_F(BytePairsFolderTest, RejectsTokensAroundAText) {
   Json json = Small();
   Json& around = json["post_processor"];
   around = {{"type", "TemplateProcessing"}, {"special_tokens", Json::object()}};

@@ -30,7 +30,7 @@ std::vector<std::string> Of(EntailmentRule rule, absl::string_view sentence) {
 
 constexpr char kSentence[] = "the small beagle helps the nurse .";
 
-TEST(EntailmentRulesTest, WhatFollows) {
+TEST(EntailmentRulesTest, EntailedSentences) {
   EXPECT_THAT(Of(EntailmentRule::kSynonym, kSentence),
               UnorderedElementsAre("the little beagle helps the nurse .",
                                    "the small beagle assists the nurse ."));
@@ -44,7 +44,7 @@ TEST(EntailmentRulesTest, WhatFollows) {
                                    "the sad owl leads the tuna ."));
 }
 
-TEST(EntailmentRulesTest, WhatCannotBe) {
+TEST(EntailmentRulesTest, ContradictingSentences) {
   EXPECT_THAT(Of(EntailmentRule::kOppositeAdjective, kSentence),
               UnorderedElementsAre("the large beagle helps the nurse .",
                                    "the big beagle helps the nurse ."));
@@ -52,7 +52,7 @@ TEST(EntailmentRulesTest, WhatCannotBe) {
               ElementsAre("the small beagle hinders the nurse ."));
 }
 
-TEST(EntailmentRulesTest, WhatMayBe) {
+TEST(EntailmentRulesTest, UnrelatedSentences) {
   // 6 of the 39 nouns are words for dogs, and 9 are words for persons.
   EXPECT_THAT(
       Of(EntailmentRule::kOtherNoun, kSentence),

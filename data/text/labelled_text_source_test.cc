@@ -62,7 +62,7 @@ TEST_F(LabelledTextTest, SplitsLines) {
   EXPECT_THAT(data->digests, SizeIs(1));
 }
 
-TEST_F(LabelledTextTest, PassesOverBlankLines) {
+TEST_F(LabelledTextTest, IgnoresBlankLines) {
   const auto data = Read("\n \nyes\ta\rno\tb\r\n\u00a0\t\n\n");
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_THAT(data->splits.train, SizeIs(2));
@@ -95,7 +95,7 @@ TEST_F(LabelledTextTest, TimeIsLinearInTheNumberOfLabels) {
   EXPECT_EQ(data->splits.train[1234].label, 1234);
 }
 
-TEST_F(LabelledTextTest, AFileCanBeATestAlone) {
+TEST_F(LabelledTextTest, AFileCanBeOnlyATestSplit) {
   const auto data = Read("yes\ta\nyes\tb\n", 0, 1);
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_THAT(data->splits.train, SizeIs(0));

@@ -26,7 +26,7 @@ TEST(MappedTextTest, IsWhatWasWritten) {
   EXPECT_EQ(mapped.text(), expected);
 }
 
-TEST(MappedTextTest, NothingIsEmpty) {
+TEST(MappedTextTest, AcceptsEmptyText) {
   MappedText mapped;
   ASSERT_THAT(mapped.Map(), IsOk());
   EXPECT_EQ(mapped.text(), "");

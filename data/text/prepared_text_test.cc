@@ -82,7 +82,7 @@ TEST(GeneratedWordsTest, AreAsTheGeneratorWritesThem) {
   EXPECT_THAT(Generated("a\u200fb\u2028c\x1b", {}), ElementsAre("ab", "c"));
 }
 
-TEST(GeneratedWordsTest, ArePartedWhereTheVocabularyElides) {
+TEST(GeneratedWordsTest, SplitAtElisionsOfTheVocabulary) {
   const std::vector<std::string> known = {"j'", "n'", "aime", "i'm",
                                           "aujourd'hui"};
   EXPECT_THAT(Generated("J\u2019aime", known), ElementsAre("j'", "aime"));
@@ -91,12 +91,12 @@ TEST(GeneratedWordsTest, ArePartedWhereTheVocabularyElides) {
               ElementsAre("aujourd'hui", "i'm"));
 }
 
-TEST(GeneratedWordsTest, StayWholeWhereTheFirstPartIsUnknownOrAll) {
+TEST(GeneratedWordsTest, StayWholeIfTheFirstPartIsUnknownOrTheWholeWord) {
   EXPECT_THAT(Generated("they're j' 'tis", {"j'"}),
               ElementsAre("they're", "j'", "'tis"));
 }
 
-TEST(IsBlankLineTest, IsOfWhiteSpaceFromVersion1On) {
+TEST(IsBlankLineTest, MayHaveWhiteSpaceFromVersion1) {
   for (const char* line : {" ", "\t\t", "\u00a0", "\u3000 "}) {
     EXPECT_TRUE(IsBlankLine(line, 1)) << line;
     EXPECT_FALSE(IsBlankLine(line, 0)) << line;

@@ -72,7 +72,7 @@ TEST(SentencepieceModelTest, FindsTheLikeliestPieces) {
   EXPECT_THAT(model->Tokenize("abb"), ElementsAre(Spaced("a"), "b", "b"));
 }
 
-TEST(SentencepieceModelTest, UnknownCharactersInARowAreOneToken) {
+TEST(SentencepieceModelTest, ConsecutiveUnknownCharactersAreOneToken) {
   HandmadeSentencepiece unigram(sentencepiece::TrainerSpec::UNIGRAM);
   unigram.Add("a", -2).Add(std::string(kSpaceSymbol), -2);
   const auto model = unigram.Parse();
@@ -217,7 +217,7 @@ std::map<std::string, double> DropoutProbabilities(
   return probabilities;
 }
 
-TEST(SentencepieceModelTest, LeavesMergesOutByTheirProbability) {
+TEST(SentencepieceModelTest, SkipsMergesWithTheirProbability) {
   const Scores scores = {{"a", -20},  {"b", -21}, {"ab", 0},    {"ba", -1},
                          {"aba", -2}, {"bb", -3}, {"abab", -4}, {"bab", -5}};
   const auto model = ModelOf(sentencepiece::TrainerSpec::BPE, scores);
@@ -231,7 +231,7 @@ TEST(SentencepieceModelTest, LeavesMergesOutByTheirProbability) {
   }
 }
 
-TEST(SentencepieceModelTest, LeavesNoMergeOrEveryMergeOut) {
+TEST(SentencepieceModelTest, SkipsNoMergeOrEveryMerge) {
   const auto model = ModelOf(sentencepiece::TrainerSpec::BPE,
                              {{"a", -20}, {"b", -21}, {"ab", 0}, {"abab", 1}});
   ASSERT_THAT(model, IsOk());
@@ -245,7 +245,7 @@ TEST(SentencepieceModelTest, LeavesNoMergeOrEveryMergeOut) {
   EXPECT_EQ(model->MaxTokens(""), 0);
 }
 
-TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
+TEST(SentencepieceModelTest, DrawsOnlyAmongTheBestUnigrams) {
   const Scores scores = {{"a", -1}, {"b", -1}, {"ab", -1.5}, {"ba", -4}};
   const auto model = ModelOf(sentencepiece::TrainerSpec::UNIGRAM, scores);
   ASSERT_THAT(model, IsOk());

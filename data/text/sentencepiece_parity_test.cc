@@ -92,7 +92,7 @@ SubwordsConfig Training(SubwordsConfig::Kind kind, int vocabulary_size,
 // A user-defined piece takes precedence over other pieces, even with a low
 // score, and the character map does not change it. In this text, "\uff21" is a
 // user-defined piece, and "\uff22" is not.
-TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
+TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesLikeThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   const absl::StatusOr<std::string> trained =
       TrainSubwords(Training(SubwordsConfig::BPE, 90),
@@ -136,7 +136,7 @@ TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
 
 // Unused pieces must take part in the merges of BPE, and must be split again in
 // the end. Unigram and character models must ignore them.
-TEST(SentencepieceParityTest, SegmentsUnusedPiecesAsThePrograms) {
+TEST(SentencepieceParityTest, SegmentsUnusedPiecesLikeThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   const RandomStream random(3, "unused");
   uint64_t draws = 0;
@@ -185,7 +185,7 @@ TEST(SentencepieceParityTest, SegmentsUnusedPiecesAsThePrograms) {
 
 class TrainedModelTest : public ::testing::TestWithParam<SubwordsConfig> {};
 
-TEST_P(TrainedModelTest, SegmentsAsThePrograms) {
+TEST_P(TrainedModelTest, SegmentsLikeThePrograms) {
   const std::vector<std::string> sentences = Sentences();
   std::string every_second;
   for (size_t i = 0; i < sentences.size(); i += 2) {

@@ -42,7 +42,7 @@ TEST(TrainSubwordsTest, NeedsAWord) {
 
 // If a parent process ignores SIGCHLD, the program inherits this setting. The
 // training must still end.
-TEST(TrainSubwordsTest, EndsWhereChildrenAreIgnored) {
+TEST(TrainSubwordsTest, EndsIfChildrenAreIgnored) {
   signal(SIGCHLD, SIG_IGN);
   SubwordsConfig options;
   options.set_vocabulary_size(10000);

@@ -140,7 +140,7 @@ TEST(TextSourceTest, AllOfAFileMayBeTest) {
       HasSubstr("no text is left for training"));
 }
 
-TEST(PlaceholderTextTest, CountsThroughItsCharactersAgainAndAgain) {
+TEST(PlaceholderTextTest, CyclesThroughItsCharacters) {
   DataSourceRegistry sources;
   RegisterTextSourceInDataSourceRegistry(sources);
   Data config;
@@ -186,7 +186,7 @@ std::vector<Words> LinesOf(const std::string& text) {
   return lines;
 }
 
-TEST_F(RepeatedTokensTest, EndsWithAStretchThatCameBefore) {
+TEST_F(RepeatedTokensTest, EndsWithARepeatedSequence) {
   std::set<std::pair<int, int>> layouts;  // (words before, words between)
   std::set<Words> stretches;
   const std::vector<Words> lines = LinesOf(Load(3).train);
@@ -217,7 +217,7 @@ TEST_F(RepeatedTokensTest, IsAFunctionOfSeedAndSplit) {
 }
 
 // The generated text must be the same in all versions of Regard.
-TEST_F(RepeatedTokensTest, StaysAsItIs) {
+TEST_F(RepeatedTokensTest, GeneratesTheSameTextInAllVersions) {
   options().set_train(3);
   EXPECT_EQ(Load(3).train, "0 0 3 4 0 3 4\n1 4 0 1 4 0\n1 4 2 1 4 1 4 2 1\n");
 }
@@ -239,7 +239,7 @@ TEST_F(RepeatedTokensTest, MakesNoMoreThanMemoryHolds) {
               ::testing::HasSubstr("words; at most 67108864"));
 }
 
-TEST_F(RepeatedTokensTest, HasAsManySymbolsAsTheStretchAtLeast) {
+TEST_F(RepeatedTokensTest, RequiresASymbolForEachWordOfTheSequence) {
   options().set_symbols(3);
   ConfigProblems problems;
   sources_.ValidateChoice(config_, problems);

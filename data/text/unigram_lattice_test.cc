@@ -86,7 +86,7 @@ void ExpectDistribution(size_t n, double alpha,
   EXPECT_EQ(seen, draws) << "a path that is none was drawn";
 }
 
-TEST(UnigramLatticeTest, TheBestPathsAreThoseOfAnEnumeration) {
+TEST(UnigramLatticeTest, TheBestPathsMatchAnEnumeration) {
   const auto sorted = Sorted();
   ASSERT_EQ(sorted.size(), 7);
   for (const size_t n : {1, 2, 5, 7, 20}) {
@@ -122,7 +122,7 @@ TEST(UnigramLatticeTest, TheBestPathsAreDrawnByTheirProbability) {
   }
 }
 
-TEST(UnigramLatticeTest, OfOnePieceThereIsOnePath) {
+TEST(UnigramLatticeTest, OnePieceGivesOnePath) {
   UnigramLattice lattice(3);
   lattice.Add(0, 3, -1e6);
   EXPECT_THAT(lattice.Sample(1, RandomStream(0, "")), ElementsAre(3));
@@ -143,7 +143,7 @@ TEST(UnigramLatticeTest, SmallProbabilitiesDoNotVanish) {
   EXPECT_NEAR(counts[PieceEnds{2}], 500, 80);
 }
 
-TEST(UnigramLatticeDeathTest, RefusesWhatIsNoPiece) {
+TEST(UnigramLatticeDeathTest, RejectsInvalidPieces) {
   UnigramLattice lattice(3);
   EXPECT_DEATH(lattice.Add(1, 1, 0), "bytes 1 to 1 of 3");
   EXPECT_DEATH(lattice.Add(1, 4, 0), "bytes 1 to 4 of 3");

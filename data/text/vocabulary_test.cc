@@ -32,7 +32,7 @@ TEST(VocabularyTest, StartsWithTheReservedTokens) {
   EXPECT_EQ(vocabulary.Id("<eos>"), Vocabulary::kEnd);
 }
 
-TEST(VocabularyTest, OrdersByFallingFrequencyThenFirstSight) {
+TEST(VocabularyTest, OrdersByFrequencyThenFirstOccurrence) {
   const Vocabulary vocabulary =
       Counted({"zebra", "ant", "cow", "cow", "bee", "ant", "cow"});
   EXPECT_EQ(vocabulary.ToText(),
@@ -86,7 +86,7 @@ TEST(VocabularyDeathTest, RefusesIdsOutOfRange) {
   EXPECT_DEATH(vocabulary.Token(-1), "id >= 0");
 }
 
-TEST(VocabularyTest, SurvivesItsText) {
+TEST(VocabularyTest, ReadsTheTextThatItWrites) {
   const Vocabulary vocabulary = Counted({"\xc3\xa9t\xc3\xa9", "a b", "#"});
   const absl::StatusOr<Vocabulary> read =
       Vocabulary::FromText(vocabulary.ToText(), "v.txt");

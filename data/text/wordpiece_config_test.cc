@@ -61,7 +61,7 @@ TEST(WordPieceConfigTest, AWordIsCapped) {
   EXPECT_EQ(problems.problems()[0].message, "must be in [1, 1000], got 1001");
 }
 
-TEST(WordPieceConfigTest, NoTokenOfAVocabularyIsLeftOutByFrequency) {
+TEST(WordPieceConfigTest, MinFrequencyDoesNotAffectAGivenVocabulary) {
   WordPieceConfig config;
   config.set_min_frequency(2);
   ConfigProblems problems;

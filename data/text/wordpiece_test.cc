@@ -200,7 +200,7 @@ TEST(WordPieceTest, FillsInItsMasks) {
   EXPECT_EQ(filled("[mask]", {}), "[mask]");
 }
 
-TEST(WordPieceTest, KnowsItsTokens) {
+TEST(WordPieceTest, FindsItsTokens) {
   const WordPiece pieces = Of({"a", "##b", "##"});
   EXPECT_EQ(pieces.size(), 8);
   EXPECT_EQ(pieces.Token(6), "##b");
@@ -220,7 +220,7 @@ TEST(WordPieceTest, KnowsItsTokens) {
   EXPECT_DEATH(pieces.EncodePair("a", "a", 2), "at most 2 ids");
 }
 
-TEST(WordPieceTest, NamesAllThatIsWrongWithAVocabulary) {
+TEST(WordPieceTest, NamesAllProblemsOfAVocabulary) {
   const auto of = [](absl::string_view text) {
     return WordPiece::FromText(text, "v.txt", WordPieceOptions()).status();
   };

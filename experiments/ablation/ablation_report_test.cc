@@ -81,7 +81,7 @@ Grid ThreeWidths(int seeds) {
   return grid;
 }
 
-TEST(AblationReportTest, WarnsWhereCellsDifferInMoreThanTheirAxis) {
+TEST(AblationReportTest, WarnsIfCellsDifferInMoreThanTheirAxis) {
   const Grid grid = TwoCells("rate: 2\nwidth: 16\n");
   EXPECT_THAT(
       ReportMarkdown(AblationReport(grid)),
@@ -91,7 +91,7 @@ TEST(AblationReportTest, WarnsWhereCellsDifferInMoreThanTheirAxis) {
               HasSubstr(">Warnings</h2>\n<p>width 16"));
 }
 
-TEST(AblationReportTest, IsQuietWhereTheyDifferInTheirAxisAlone) {
+TEST(AblationReportTest, DoesNotWarnIfCellsDifferOnlyInTheirAxis) {
   const Grid grid = TwoCells("rate: 1\nwidth: 16\n");
   EXPECT_THAT(ReportMarkdown(AblationReport(grid)), Not(HasSubstr("Warning")));
   EXPECT_THAT(ReportHtml(AblationReport(grid)), Not(HasSubstr("Warnings")));
@@ -206,7 +206,7 @@ TEST(AblationReportTest, SaysInThePageWhatTheSeedsCanDecide) {
                         "no difference can be significant"));
 }
 
-TEST(AblationCsvTest, QuotesWhatWouldEndACell) {
+TEST(AblationCsvTest, QuotesSeparatorsAndLineBreaks) {
   Grid grid = ThreeWidths(1);
   grid.axes[0].values[0].label = "a, \"b\"";
   grid.runs[1].status.metrics["test/loss"] = NAN;
@@ -246,7 +246,7 @@ TEST(CurvePlotsTest, ACurveEndsWhereTheFirstFinishedRunEnds) {
 
 // A run that replaces its last weights measures its last step twice. The second
 // measurement must not count as another seed.
-TEST(CurvePlotsTest, AStepThatARunMeasuresTwiceIsOfOneSeed) {
+TEST(CurvePlotsTest, AStepMeasuredTwiceCountsAsOneSeed) {
   Grid grid = RunsOf({{10, 20, 20}, {10, 20, 20, 30, 30}});
   grid.runs[0].records[2].metrics["dev/loss"] = 5;
   const std::vector<Plot> plots = CurvePlots(grid);
@@ -255,11 +255,11 @@ TEST(CurvePlotsTest, AStepThatARunMeasuresTwiceIsOfOneSeed) {
   EXPECT_THAT(plots[0].series[0].ys, ElementsAre(1.5, 3.5));
 }
 
-TEST(CurvePlotsTest, TheLastStepsOfRunsAreNoCurve) {
+TEST(CurvePlotsTest, TheLastStepsOfRunsAreNotACurve) {
   EXPECT_TRUE(CurvePlots(RunsOf({{20}, {30}})).empty());
 }
 
-TEST(AblationReportTest, SaysWhoseAttentionIsNotThere) {
+TEST(AblationReportTest, NamesCellsWithoutAttention) {
   Grid grid = TwoCells("rate: 1\nwidth: 16\n");
   grid.axes[0].values.push_back({"32", {"width=32"}});
   GridRun run = grid.runs[1];
@@ -315,7 +315,7 @@ std::string NoteOf(const Section& section) {
   return std::get<std::string>(section.blocks.at(1));
 }
 
-TEST(AttentionSideBySideTest, TheSameSourceOfOneSeedInEveryCell) {
+TEST(AttentionSideBySideTest, ShowsTheSameSourceOfOneSeedInEveryCell) {
   const Grid grid = GridOf({{Map("a cat", 0.1), Map("a dog", 0.2)},
                             {Map("a cat", 9)},
                             {Map("a dog", 0.4), Map("a cat", 0.3)},
@@ -333,7 +333,7 @@ TEST(AttentionSideBySideTest, TheSameSourceOfOneSeedInEveryCell) {
   EXPECT_EQ(MapsOf(sources[1])[2].heads[0][0], 0.6);
 }
 
-TEST(AttentionSideBySideTest, WhatMostCellsHaveComesFirst) {
+TEST(AttentionSideBySideTest, SourcesOfMostCellsComeFirst) {
   const Grid grid = GridOf({{Map("few", 0), Map("all", 0), Map("one", 0)},
                             {},
                             {Map("few", 0), Map("all", 0), Map("few", 0)},
@@ -347,7 +347,7 @@ TEST(AttentionSideBySideTest, WhatMostCellsHaveComesFirst) {
   EXPECT_THAT(NoteOf(sources[1]), HasSubstr("for this source: cosine."));
 }
 
-TEST(AttentionSideBySideTest, ASeedWithoutMapsIsPassedOver) {
+TEST(AttentionSideBySideTest, ASeedWithoutMapsIsSkipped) {
   const Grid grid =
       GridOf({{}, {Map("s", 1)}, {}, {Map("s", 2)}, {}, {Map("s", 3)}});
   const std::vector<Section> sources = AttentionSideBySide(grid);

@@ -53,7 +53,7 @@ TEST(CompareWithBaselines, PairsRunsBySeed) {
   EXPECT_EQ(all[0].p_value, 0.25);
 }
 
-TEST(CompareWithBaselines, ClaimsNothingOfPairsWithAMissingRun) {
+TEST(CompareWithBaselines, MakesNoClaimsAboutPairsWithAMissingRun) {
   const Grid grid = GridOf({{1, -1, 3}, {2, 4, -1}});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
   EXPECT_EQ(all[0].differences.n, 1);
@@ -64,7 +64,7 @@ TEST(CompareWithBaselines, ClaimsNothingOfPairsWithAMissingRun) {
   EXPECT_EQ(Verdict(all[1]), "no pairs");
 }
 
-TEST(CompareWithBaselines, DoesNotTestTheSurvivors) {
+TEST(CompareWithBaselines, DoesNotTestIncompletePairs) {
   // The seven complete pairs would give a significant difference. The missing
   // run of the eighth pair must prevent this verdict.
   const std::vector<double> zeros(8, 0.0);
@@ -75,7 +75,7 @@ TEST(CompareWithBaselines, DoesNotTestTheSurvivors) {
   EXPECT_FALSE(all[0].IsSignificant());
 }
 
-TEST(CompareWithBaselines, AMissingRunLeavesTheFamilyAsLargeAsItWas) {
+TEST(CompareWithBaselines, AMissingRunDoesNotChangeTheCorrection) {
   const std::vector<double> zeros(7, 0.0);
   const Grid grid =
       GridOf({zeros, {1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, -1}});
@@ -136,7 +136,7 @@ std::vector<std::string> WarningsOf(const std::string& baseline,
   return ConfoundedComparisons(grid);
 }
 
-TEST(ConfoundedComparisons, ExcusesWhatTheAxisChanges) {
+TEST(ConfoundedComparisons, AllowsFieldsThatTheAxisChanges) {
   EXPECT_THAT(WarningsOf("model {\n additive {\n width: 8\n}\n}\n",
                          "model {\n dot {\n scale: true\n}\n}\n"),
               IsEmpty());
@@ -158,7 +158,7 @@ TEST(ConfoundedComparisons, NamesAMessageThatNoMemberReplaced) {
       ElementsAre(AllOf(HasSubstr("model.drop"), Not(HasSubstr("additive.")))));
 }
 
-TEST(ConfoundedComparisons, ExcusesTheMemberThatTheAxisReplaces) {
+TEST(ConfoundedComparisons, AllowsTheMemberThatTheAxisReplaces) {
   Grid grid = GridOf({{1}, {2}});
   // Without an override, the difference between the configs is unintended and
   // must be reported.
@@ -170,7 +170,7 @@ TEST(ConfoundedComparisons, ExcusesTheMemberThatTheAxisReplaces) {
   EXPECT_THAT(ConfoundedComparisons(grid), IsEmpty());
 }
 
-TEST(ConfoundedComparisons, ExcusesAnElementThatTheAxisSets) {
+TEST(ConfoundedComparisons, AllowsAnElementThatTheAxisSets) {
   Grid grid = GridOf({{1}, {2}});
   grid.axes[0].values[1].overrides = {"[lab.my_score].layers[0].p=2"};
   grid.runs[0].config =
@@ -226,7 +226,7 @@ TEST(CompareWithBaselines, ComparesOverExamplesToo) {
   EXPECT_EQ(all[1].over_examples->tests.randomization_p, 1);
 }
 
-TEST(CompareWithBaselines, OverExamplesNeedsEveryRunAndTheSameExamples) {
+TEST(CompareWithBaselines, ComparingExamplesRequiresAllRunsAndEqualExamples) {
   const Grid whole = [] {
     Grid grid = GridOf({{0.25, 0.25}, {0.75, 0.75}});
     for (GridRun& run : grid.runs) run.sets = {EightExamples(2)};

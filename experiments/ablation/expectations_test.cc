@@ -31,13 +31,13 @@ TEST(MetricBound, HoldsAsItsRelationSays) {
   EXPECT_FALSE(ParseBound("m == 1")->Holds(2));
 }
 
-TEST(MetricBound, NeverHoldsForWhatIsNoNumber) {
+TEST(MetricBound, NeverHoldsForNan) {
   for (const char* bound : {"m < 2", "m >= 2", "m == 2"}) {
     EXPECT_FALSE(ParseBound(bound)->Holds(NAN)) << bound;
   }
 }
 
-TEST(ParseBound, RefusesWhatIsNoBound) {
+TEST(ParseBound, RejectsInvalidBounds) {
   for (const char* text : {"", "m", "m <", "m =< 2", "m < high", "m < 2 3"}) {
     EXPECT_THAT(ParseBound(text), StatusIs(absl::StatusCode::kInvalidArgument,
                                            HasSubstr("is not a bound")))
@@ -86,7 +86,7 @@ TEST(ClaimsTable, JudgesByItsExpectation) {
             "not confirmed (the other run: 90)");
 }
 
-TEST(ClaimsTable, NeverTakesAMissingNumberForOne) {
+TEST(ClaimsTable, AMissingNumberIsNotANumber) {
   using Result = std::pair<std::string, std::string>;
   EXPECT_EQ(Judge("at_most: 1", {}), Result("-", "not run"));
   EXPECT_EQ(
@@ -106,7 +106,7 @@ TEST(ClaimsTable, NeverTakesAMissingNumberForOne) {
       ": not run");
 }
 
-TEST(ValidateClaims, WantsSourceExperimentAndExpectation) {
+TEST(ValidateClaims, RequiresSourceExperimentAndExpectation) {
   ConfigProblems problems;
   ValidateClaims(ParseClaims("claims { what: 'w' } claims { what: 'w' near { "
                              "tolerance: 1 } }"),

@@ -79,7 +79,7 @@ TEST(ResultInWordsTest, SaysThatSeedsAreTooFew) {
             "significant: 2 comparisons require at least 7.");
 }
 
-TEST(ResultInWordsTest, DoesNotJudgeWhereRunsAreMissing) {
+TEST(ResultInWordsTest, DoesNotJudgeIfRunsAreMissing) {
   Grid grid = TwoByTwo(8);
   GridRun& run = grid.runs[3];  // score dot, width 16
   run.missing = "failed";
@@ -145,7 +145,7 @@ TEST(PrimaryMetricTest, IsTheFirstThatTheTaskDeclaresOnTest) {
   EXPECT_EQ(PrimaryMetric(grid), "test/accuracy");
 }
 
-TEST(PrimaryMetricTest, IsShownThoughItIsNotOfTheTestSplit) {
+TEST(PrimaryMetricTest, IsShownEvenIfItIsNotOnTest) {
   Grid grid = TwoByTwo(1);
   grid.primary = "dev/loss";
   EXPECT_THAT(MetricsToShow(grid),

@@ -66,7 +66,7 @@ TEST(RunComparisonText, ListsWhatDiffersAndWhatMoved) {
             "weights: differ\n");
 }
 
-TEST(RunComparisonText, HasNoChangeOfWhatIsNotFinite) {
+TEST(RunComparisonText, HasNoChangeForNonFiniteValues) {
   GridRun other = Finished();
   other.status.state = RunState::kFailed;
   other.status.metrics["dev/loss"] = NAN;
@@ -122,7 +122,7 @@ TEST(GridOfRuns, RunsThatDifferInTheirSeedAreOneValue) {
   EXPECT_EQ(grid.runs[1].coordinates[0], 0);
 }
 
-TEST(GridOfRuns, SeedsAreComparedWhereNothingElseDiffers) {
+TEST(GridOfRuns, SeedsAreComparedIfNothingElseDiffers) {
   const Grid grid = GridOfRuns({RunOf("a", 0, "1", 5), RunOf("b", 1, "1", 5)});
   EXPECT_EQ(grid.axes[0].values.size(), 2);
   EXPECT_EQ(grid.runs[0].seed, grid.runs[1].seed);
@@ -134,7 +134,7 @@ TEST(GridOfRuns, TheSameRunTwiceIsTwoValues) {
             3);
 }
 
-TEST(SignificanceText, OfARunAndItselfSaysThatNothingDiffers) {
+TEST(SignificanceText, SaysThatARunDoesNotDifferFromItself) {
   const GridRun run = RunOf("a", 0, "1", 5);
   const std::string text = SignificanceText(GridOfRuns({run, run}));
   EXPECT_THAT(text, HasSubstr("  run  seed  test/accuracy\n"
@@ -264,7 +264,7 @@ TEST(ComparisonJson, HasRunsDifferencesAndComparisons) {
       ComparisonJson({b, b, RunOf("a", 0, "1", 10)}).contains("config"));
 }
 
-TEST(SignificanceText, SaysWhereThereIsNothingToCompare) {
+TEST(SignificanceText, SaysThatThereIsNothingToCompare) {
   GridRun run = RunOf("a", 0, "1", 5);
   GridRun other = RunOf("b", 0, "2", 5);
   other.sets[0].examples[3].input = "another";

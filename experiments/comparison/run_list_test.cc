@@ -45,7 +45,7 @@ std::vector<std::string> Labels(const std::vector<GridRun>& runs) {
   return labels;
 }
 
-TEST(RunListTest, TellsDifferencesFromTheMostTypicalRun) {
+TEST(RunListTest, ListsDifferencesFromTheMostTypicalRun) {
   const std::vector<GridRun> runs = {
       RunOf("a", "64", 0.5), RunOf("b", "32", 0.75), RunOf("c", "32", 0.25),
       GridRun{.label = "d", .missing = "no status"}};
@@ -78,7 +78,7 @@ TEST(RunListTest, KeepsTheRunsOfATag) {
   EXPECT_THAT(Labels(runs), ElementsAre("a", "c"));
 }
 
-TEST(RunListTest, TakesNotesAndTagsForNoDifference) {
+TEST(RunListTest, NotesAndTagsAreNotDifferences) {
   GridRun noted = RunOf("b", "64", 0.5);
   noted.config.push_back({"note", "\"again\""});
   noted.config.push_back({"tags", "\"old\""});
@@ -129,7 +129,7 @@ TEST(RunListTest, CutsALongListOfDifferences) {
               HasSubstr("field_33=1  and 16 more\n"));
 }
 
-TEST(RunListTest, ShowsTwoMetricsOfTestElseOfDev) {
+TEST(RunListTest, ShowsTwoMetricsOfTestOrOfDev) {
   GridRun tested = RunOf("a", "64", 0.5);
   tested.metric_infos = {
       {"loss", "", ""}, {"bleu", "", ""}, {"accuracy", "", ""}};
@@ -175,7 +175,7 @@ TEST(RunListTest, TheFirstOfSeveralRunsIsTypical) {
             R"("train/loss":2},"weights_digest":""}]})");
 }
 
-TEST(RunListTest, SortsTheBestFirstWhicheverWayThatIs) {
+TEST(RunListTest, SortsTheBestFirstInEitherDirection) {
   std::vector<GridRun> runs = {RunOf("a", "64", 0.5), GridRun{.label = "none"},
                                RunOf("b", "32", 0.75)};
   runs[0].status.metrics["train/loss"] = 1;
@@ -246,7 +246,7 @@ class PrivateFolders : public FileOperations {
   }
 };
 
-TEST(RunListTest, TellsWhatItMayNotRead) {
+TEST(RunListTest, ReportsUnreadableFolders) {
   const std::string folder = JoinPath(::testing::TempDir(), "shared");
   std::filesystem::create_directories(JoinPath(folder, "a/private"));
   PrivateFolders files;

@@ -76,7 +76,7 @@ TEST(AttentionFileTest, IsReadAsItWasWritten) {
   EXPECT_EQ(AttentionJson(*maps), AttentionJson({OneMap(), OneMap()}));
 }
 
-TEST(AttentionFileTest, SeveralHeadsStayApart) {
+TEST(AttentionFileTest, SeveralHeadsAreSeparate) {
   LabelledMatrix map = OneMap();
   map.heads = {{1, 0, 0, 1, 0, 0}, {0, 1, 0, 0, 1, 0}};
   const auto maps = ParseAttentionJson(AttentionJson({map}));
@@ -112,7 +112,7 @@ TEST(AttentionFileTest, AnotherTextIsRefused) {
   }
 }
 
-TEST(AttentionFileTest, NothingToShowIsLegal) {
+TEST(AttentionFileTest, AcceptsNoMaps) {
   const auto maps = ParseAttentionJson("{\"maps\":[]}");
   ASSERT_THAT(maps, IsOk());
   EXPECT_THAT(*maps, IsEmpty());

@@ -55,7 +55,7 @@ TEST(MeasureByLengthTest, MeasuresEachRange) {
               ElementsAre("1 [1, 1]", "0 [0, 0]", "0 [0, 0]"));
 }
 
-TEST(MeasureByLengthTest, TheLastRangeTakesWhatIsFarLonger) {
+TEST(MeasureByLengthTest, TheLastRangeIncludesAllLongerExamples) {
   std::vector<int64_t> lengths(99, 10);
   std::fill(lengths.begin(), lengths.begin() + 49, 12);
   lengths[98] = 1;
@@ -120,7 +120,7 @@ TEST(WorstAndBestTest, ShowsFiveOfEach) {
               ElementsAre("0", "0", "0", "0", "0", "1", "1", "1", "1", "1"));
 }
 
-TEST(WorstAndBestTest, TheLowestAreBestWhereLowerIsBetter) {
+TEST(WorstAndBestTest, TheLowestAreBestIfLowerIsBetter) {
   EvaluatedSet set = SetOf({1, 2, 3, 4}, 0);
   set.metrics[0].statistics = {0.5, 1, 0.2, 1, 0.9, 1, 0.1, 1};
   const Table table = WorstAndBest(set, InfosOf(Better::kLower));

@@ -52,7 +52,7 @@ total                                                           11.2500
 )");
 }
 
-TEST(ExplanationTextTest, SumsWhatIsBeyondTenTerms) {
+TEST(ExplanationTextTest, SumsAllTermsAfterTen) {
   ScoreExplanation explanation = Explanation();
   explanation.sources.insert(
       explanation.sources.begin(),

@@ -41,7 +41,7 @@ Drawn Draw(const LabelledMatrix& map) {
   return {html, figures[0]};
 }
 
-TEST(PlotFigureTest, HandsOverItsNumbers) {
+TEST(PlotFigureTest, PassesItsNumbersToTheScript) {
   const Plot plot = {
       .title = "Loss",
       .x_label = "step",
@@ -86,7 +86,7 @@ TEST(PlotFigureTest, DrawsOnceAndNamesTheStyleOfEachSeries) {
   EXPECT_EQ(data["series"][2]["style"], "points");
 }
 
-TEST(PlotFigureTest, HandsOverABandWhereThereIsOne) {
+TEST(PlotFigureTest, PassesABandToTheScriptIfThereIsOne) {
   const double nan = std::nan("");
   const Plot plot = {.series = {{.name = "a",
                                  .xs = {0, 1, 2, 3},
@@ -172,7 +172,7 @@ LabelledMatrix OneByTwo(double first, double second) {
           .heads = {{first, second}}};
 }
 
-TEST(HeatMapFigureTest, TellsEveryCellsNamesAndValue) {
+TEST(HeatMapFigureTest, ShowsTheNamesAndTheValueOfEachCell) {
   const Json data = Draw(OneByTwo(0.75, 0.25)).data;
   EXPECT_EQ(data["rows"], Json({"le"}));
   EXPECT_EQ(data["columns"], Json({"the", "cat"}));
@@ -213,7 +213,7 @@ TEST(HeatMapFigureTest, ScalesColorsOfSmallWeightsAndSaysSo) {
   EXPECT_EQ(Draw(OneByTwo(0.6, 0.1)).data["largest"], 1);
 }
 
-TEST(HeatMapFigureTest, ShowsNegativeValuesOnARampOfTheirOwn) {
+TEST(HeatMapFigureTest, ShowsNegativeValuesOnASeparateRamp) {
   const auto [html, data] = Draw(OneByTwo(2, -4));
   EXPECT_EQ(data["heads"][0]["values"], Json({2000, -4000}));
   EXPECT_EQ(data["largest"], 4);
@@ -231,7 +231,7 @@ TEST(HeatMapFigureTest, OutlinesGoldCells) {
   EXPECT_THAT(Draw(map).html, HasSubstr("outlined: gold alignment"));
 }
 
-TEST(HeatMapFigureTest, HandsOverEveryHead) {
+TEST(HeatMapFigureTest, PassesEveryHeadToTheScript) {
   LabelledMatrix map = OneByTwo(0.5, 0.5);
   map.heads.resize(48, {1, 0});
   const Json data = Draw(map).data;
@@ -300,7 +300,7 @@ TEST(PictureTest, TheImageIsInThePage) {
   EXPECT_THAT(html, Not(HasSubstr("<rect")));
 }
 
-TEST(PictureTest, WeightsAreSharesOfTheLargest) {
+TEST(PictureTest, WeightsAreFractionsOfTheLargest) {
   WeightedImage picture = Small();
   picture.rows = 1;
   picture.columns = 2;

@@ -95,7 +95,7 @@ TEST(ForestFigureTest, SurvivesArmsWithoutNumbers) {
   EXPECT_THAT(figure, Not(HasSubstr("inf")));
 }
 
-TEST(ForestTableTest, SaysTheSame) {
+TEST(ForestTableTest, HasTheNumbersOfTheFigure) {
   const Table table = ForestTable(TwoArms());
   EXPECT_THAT(
       table.header,

@@ -26,7 +26,7 @@ LabelledMatrix Matrix(int rows, int columns, std::vector<double> weights) {
   return map;
 }
 
-TEST(ShownTitleTest, IsTheHookPointWhereThereIsOne) {
+TEST(ShownTitleTest, IsTheHookPointIfThereIsOne) {
   LabelledMatrix map = {.title = "decoder.0.self: a text: b"};
   EXPECT_EQ(FullTitle(map), "decoder.0.self: a text: b");
   map.site = "decoder/layers[0]/self/attention/weights";
@@ -54,7 +54,7 @@ TEST(DrawHeatMapTest, RowsGoDown) {
   EXPECT_THAT(Pixel(image, 15, 0), ElementsAre(8, 24, 84));
 }
 
-TEST(DrawHeatMapTest, NegativeAndInfiniteWeightsHaveColorsOfTheirOwn) {
+TEST(DrawHeatMapTest, NegativeAndInfiniteWeightsHaveSeparateColors) {
   const HeatMapImage image = DrawHeatMap(Matrix(1, 2, {-2, INFINITY}), 0);
   EXPECT_THAT(Pixel(image, 0, 0), ElementsAre(92, 24, 8));
   EXPECT_THAT(Pixel(image, 0, 8), ElementsAre(95, 103, 116));
@@ -110,7 +110,7 @@ TEST(ColorOfTest, StopsAreAtEqualDistances) {
   EXPECT_EQ(ColorOf(-3, 2), (Rgb{92, 24, 8}));
 }
 
-TEST(DrawHeatMapDeathTest, WantsACell) {
+TEST(DrawHeatMapDeathTest, RequiresACell) {
   EXPECT_DEATH(DrawHeatMap(Matrix(1, 0, {}), 0), "0 vs. 0");
 }
 

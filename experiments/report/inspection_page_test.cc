@@ -98,7 +98,7 @@ TEST(HeadsTableTest, AveragesOverQueries) {
                           "0.375", "0.125", "0.500", "0.125", "0.875"));
 }
 
-TEST(InspectionJsonTest, HasAllThatIsKnown) {
+TEST(InspectionJsonTest, HasAllValues) {
   EXPECT_EQ(
       InspectionJson(Classified()).dump(),
       R"({"input":"a b","answer":"good","output_unit":"log p",)"
@@ -126,7 +126,7 @@ TEST(InspectionJsonTest, HasAllThatIsKnown) {
             R"("heads":[[[1.0]]],"gold":[[0,1]]}]})");
 }
 
-TEST(InspectionHtmlTest, LeavesOutWhatDoesNotApply) {
+TEST(InspectionHtmlTest, OmitsUnusedParts) {
   const std::string page = InspectionHtml(Classified(), "tiny");
   for (const char* section :
        {">Attention<", ">Heads<", ">What each layer would predict<", ">Inputs<",
@@ -237,7 +237,7 @@ InspectedPrediction TwoLayers() {
   return prediction;
 }
 
-TEST(InspectionSvgTest, LayersOfAStackAreAGrid) {
+TEST(InspectionSvgTest, LayersOfAStackFormAGrid) {
   const std::string svg = InspectionSvg(TwoLayers());
   for (const char* text :
        {">bert/layers[*]/self/attention/weights<", ">layer 0<", ">layer 1<",
@@ -280,7 +280,7 @@ TEST(InspectionSvgTest, HasMapsRolloutsAndThePatch) {
   }
 }
 
-TEST(InspectionArraysTest, AreTheNumbersByTheNamesOfSites) {
+TEST(InspectionArraysTest, AreNamedByHookPoint) {
   const std::string path = ::testing::TempDir() + "/arrays.safetensors";
   ASSERT_THAT(WriteInspectionArrays(Classified(), path), testing::IsOk());
   const auto reader = SafetensorsReader::Open(path);

@@ -63,7 +63,7 @@ std::vector<LabelledMatrix> MapsIn(const Inspection<float>& inspection) {
   return {};
 }
 
-TEST(AttentionSectionTest, FoldsAllTablesAwayButTheFirst) {
+TEST(AttentionSectionTest, CollapsesAllTablesExceptTheFirst) {
   const Inspection<float> one =
       TwoSteps({Map(true, "attention", {1, 0, .5, .5})});
   Inspection<float> unknown = one;
@@ -82,7 +82,7 @@ TEST(AttentionSectionTest, FoldsAllTablesAwayButTheFirst) {
   EXPECT_FALSE(std::get<CollapsibleBlock>(section.blocks[9]).open);
 }
 
-TEST(AttentionSectionTest, ATransformersLayersAreMapsOfTheirHeads) {
+TEST(AttentionSectionTest, ShowsAMapOfHeadsForEachTransformerLayer) {
   const std::vector<LabelledMatrix> maps =
       MapsIn(TwoSteps({Map(false, "0.self", {1, 0, 0, 1}),
                        Map(true, "0.cross", {1, 2, 11, 12, 3, 4, 13, 14}),
@@ -124,7 +124,7 @@ TEST(AttentionSectionTest, WithoutAMemoryShowsSelfAttention) {
       ElementsAre(ElementsAre("good", "-0.500"), ElementsAre("bad", "-1.500")));
 }
 
-TEST(AttentionSectionTest, ThereMayBeNoGradientsAndNoMaps) {
+TEST(AttentionSectionTest, GradientsAndMapsAreOptional) {
   AttentionMap<float> map = Map(true, "attention", {1, 0, 1, 0});
   map.gradients.clear();
   const Inspection<float> without = TwoSteps({map});
@@ -152,7 +152,7 @@ TEST(OutputsTableTest, SumsTheGradientsOfAllMapsLikeTheAlignment) {
 
 // The alignment has two queries and three keys. Gradients of maps with other
 // sizes must not be added.
-TEST(OutputsTableTest, SumsTheGradientsOfMapsOfTheSameSizesAlone) {
+TEST(OutputsTableTest, SumsOnlyGradientsOfMapsOfTheSameSizes) {
   const auto map_of_size = [](int64_t queries, int64_t keys) {
     AttentionMap<float> map = Map(true, "cross", {1, 0, 0, 1});
     map.shape = {1, 1, queries, keys};
@@ -178,7 +178,7 @@ TEST(InspectionTextTest, NamesThePatternOfSeveralLayers) {
                 "\n"));
 }
 
-TEST(InspectionTextTest, DrawsTheAlignmentAndTellsTheOutputs) {
+TEST(InspectionTextTest, DrawsTheAlignmentAndListsTheOutputs) {
   const AlignmentTextStyle style = {.width = 80, .unicode = false};
   const std::string text =
       InspectionText(TwoSteps({Map(true, "attention", {1, 0, .5, .5})}), style);
@@ -200,7 +200,7 @@ TEST(InspectionTextTest, DrawsTheAlignmentAndTellsTheOutputs) {
   EXPECT_THAT(InspectionText(TwoSteps({}), style), Not(HasSubstr("entropy")));
 }
 
-TEST(InspectionTextTest, AValueIsNoAlignment) {
+TEST(InspectionTextTest, ASingleValueHasNoAlignment) {
   Inspection<float> inspection =
       TwoSteps({Map(true, "attention", {1, 0, .5, .5})});
   inspection.labels.successive = false;

@@ -85,7 +85,7 @@ TEST(ProgressTest, ShowsRatesAndTheTimeLeft) {
                                        "lr 0.005  grad 1.25  left 8:15\n"));
 }
 
-TEST(ProgressTest, ShortensRatesAndTellsHours) {
+TEST(ProgressTest, ShortensRatesAndShowsHours) {
   const auto line_of = [](int64_t tokens, int64_t steps) {
     Screen screen;
     Progress progress(steps, 1, screen.output());
@@ -141,7 +141,7 @@ TEST(ProgressTest, SmoothsTheLoss) {
   EXPECT_THAT(screen.written, HasSubstr("loss 2.0101"));
 }
 
-TEST(ProgressTest, RedrawsOneLineTenTimesASecondAtMost) {
+TEST(ProgressTest, RedrawsOneLineAtMostTenTimesASecond) {
   Screen screen{.width = 100};
   Progress progress(100, 1, screen.output());
   progress.Update(Step(1, 2.0));
@@ -233,7 +233,7 @@ TEST(LiveLineTest, IsDrawnInItsPlaceAndLeftThere) {
   EXPECT_EQ(screen.written, "\n");
 }
 
-TEST(LiveLineTest, OffATerminalThereAreMessagesAlone) {
+TEST(LiveLineTest, WritesOnlyMessagesOffATerminal) {
   Screen screen;
   {
     LiveLine line(screen.output());

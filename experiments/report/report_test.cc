@@ -115,7 +115,7 @@ TEST(ReportHtmlTest, WarnsAgainstReadingTooMuchIntoAttention) {
               HasSubstr("do not explain a prediction by themselves"));
 }
 
-TEST(ReportHtmlTest, FoldsAwayWhatIsNotOpen) {
+TEST(ReportHtmlTest, CollapsesClosedSections) {
   const Table steps = {{"w"}, {}};
   const std::string page = PageOf({Heading{"the → le"}, "Entropy 0.",
                                    CollapsibleBlock{"Each step", steps, true},
@@ -126,7 +126,7 @@ TEST(ReportHtmlTest, FoldsAwayWhatIsNotOpen) {
   EXPECT_EQ(page.find("<details>"), page.rfind("<details>"));
 }
 
-TEST(ReportHtmlTest, CarriesTheChartScriptOnlyWhereThereIsAPlot) {
+TEST(ReportHtmlTest, IncludesTheChartScriptOnlyWithAPlot) {
   EXPECT_THAT(PageOf({}), Not(HasSubstr("Chart.js v3")));
   EXPECT_THAT(PageOf({Plot()}), HasSubstr("Chart.js v3"));
 }
@@ -139,7 +139,7 @@ TEST(ReportHtmlTest, KeysOfTheLegendAreDashedLikeTheirLines) {
   }
 }
 
-TEST(ReportHtmlTest, CarriesAScriptOnlyWhereThereIsAFigure) {
+TEST(ReportHtmlTest, IncludesAScriptOnlyWithAFigure) {
   EXPECT_THAT(PageOf({}), Not(HasSubstr("<script")));
   const std::string page =
       PageOf({Maps{{{"confusion", {"a"}, {"b"}, {{1.0}}}}}});

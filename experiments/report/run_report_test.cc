@@ -79,7 +79,7 @@ TEST(RunReportTextTest, SaysHowMuchANumberDependsOnTheExamples) {
             "Final metrics\n  test/bleu  38.5  95 %: 38.25 [37, 40]\n");
 }
 
-TEST(RunReportTextTest, LeavesOutWhatIsEmpty) {
+TEST(RunReportTextTest, OmitsEmptyParts) {
   EXPECT_EQ(RunReportText({}, {}), "");
   EXPECT_EQ(RunReportText({.run_path = "runs/1"}, {}), "Run     runs/1\n");
 }
@@ -116,7 +116,7 @@ TEST(RunReportTextTest, ShowsFiveSamplesBesideMeaningsOf24Columns) {
                         ""));
 }
 
-TEST(RunReportTextTest, NeverObeysText) {
+TEST(RunReportTextTest, EscapesControlCharactersOfTexts) {
   RunReport report;
   report.metrics = {{"test/a\x1b[2J", 1}};
   report.showcase.notes = {{"test/a\x1b[2J", "b\x1b[2J"}};
@@ -125,7 +125,7 @@ TEST(RunReportTextTest, NeverObeysText) {
   EXPECT_THAT(RunReportText(report, {}), Not(HasSubstr("\x1b")));
 }
 
-TEST(RunReportHtmlTest, ReadsWhatIsDeclaredOfEachMetric) {
+TEST(RunReportHtmlTest, UsesTheDeclarationOfEachMetric) {
   RunReport report = SampleReport();
   report.records = {{.step = 1, .metrics = {{"train/loss", 2.0}}},
                     {.step = 2, .metrics = {{"train/loss", 1.0}}}};
@@ -137,7 +137,7 @@ TEST(RunReportHtmlTest, ReadsWhatIsDeclaredOfEachMetric) {
 
 // A run may measure a step twice. The curve must have the last value of each
 // step.
-TEST(RunReportHtmlTest, ACurveHasTwoStepsAtLeastAndTheLastValueOfEach) {
+TEST(RunReportHtmlTest, ACurveHasAtLeastTwoStepsWithTheirLastValues) {
   RunReport report = SampleReport();
   report.records = {
       {.step = 3, .metrics = {{"train/loss", 2}, {"dev/exact_match", 1}}},

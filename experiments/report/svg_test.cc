@@ -66,7 +66,7 @@ TEST(FiguresSvgTest, IsAsInTheFile) {
             ReadFile("experiments/report/testdata/figures.svg").value());
 }
 
-TEST(FiguresSvgTest, HeadsStandSideBySideUntilARowIsFull) {
+TEST(FiguresSvgTest, HeadsAreSideBySideUntilARowIsFull) {
   LabelledMatrix map = {.title = "four", .rows = {"r"}};
   map.columns.assign(10, "c");
   map.heads.assign(4, std::vector<double>(10, 0.1));
@@ -95,7 +95,7 @@ int HeightOf(const std::string& svg) {
   return std::stoi(found[1]);
 }
 
-TEST(FiguresSvgTest, LayersAndHeadsAreAGrid) {
+TEST(FiguresSvgTest, LayersAndHeadsFormAGrid) {
   LabelledMatrix map = {.title = "map"};
   map.rows.assign(12, "r");
   map.columns.assign(12, "c");
@@ -132,7 +132,7 @@ TEST(FiguresSvgTest, IsAsWideAsItsTitle) {
               HasSubstr("width=\"283\" "));
 }
 
-TEST(FiguresSvgTest, CellsTakeWhatIsLeftOf480Pixels) {
+TEST(FiguresSvgTest, CellsFillTheRestOf480Pixels) {
   LabelledMatrix map = {.title = "m", .rows = {"r"}};
   map.columns.assign(37, "c");
   map.heads.assign(1, std::vector<double>(37, 0.5));
@@ -172,7 +172,7 @@ TEST(FiguresSvgTest, PicturesBringTheirPixels) {
   EXPECT_THAT(svg, HasSubstr("x=\"16\" y=\"172\""));
 }
 
-TEST(FiguresSvgTest, NothingIsAnEmptyImage) {
+TEST(FiguresSvgTest, NoFiguresGiveAnEmptyImage) {
   EXPECT_TRUE(absl::EndsWith(FiguresSvg({}), "</svg>\n"));
   LabelledMatrix map = {.title = "empty", .heads = {{}}};
   EXPECT_THAT(FiguresSvg({GridOf(map)}), HasSubstr(">empty</text>"));

@@ -80,7 +80,7 @@ class UnreadableFiles : public FileOperations {
 
 // A checkpoint that cannot be read must be an error, and must not be removed.
 // Using an older one would lose optimizer steps.
-TEST(CheckpointReadingTest, WhatCannotBeReadIsAnErrorAndNoDamage) {
+TEST(CheckpointReadingTest, UnreadableFilesAreErrorsNotDamage) {
   FileOperations& system = SystemFiles();
   const std::string folder =
       JoinPath(::testing::TempDir(), "checkpoint_reading");

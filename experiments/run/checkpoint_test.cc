@@ -196,7 +196,7 @@ TEST_F(CheckpointTest, OnlyTheNewestAreKept) {
   EXPECT_THAT(Names(), ElementsAre("step-3", "step-4"));
 }
 
-TEST_F(CheckpointTest, ADamagedLaterOneDoesNotCrowdOutTheNew) {
+TEST_F(CheckpointTest, ADamagedLaterCheckpointDoesNotReplaceTheNewOne) {
   ASSERT_THAT(Save(40, 4), IsOk());
   ASSERT_THAT(Save(35, 3, 1, files_), IsOk());
   EXPECT_THAT(Names(), ElementsAre("step-35", "step-40"));
@@ -209,7 +209,7 @@ TEST_F(CheckpointTest, TheSameStepIsReplaced) {
   EXPECT_THAT(Names(), ElementsAre("step-5"));
 }
 
-TEST_F(CheckpointTest, ARunThatIsGoneIsNotMadeAgain) {
+TEST_F(CheckpointTest, ARemovedRunIsNotRecreated) {
   ASSERT_THAT(RemoveTree(folder_, files_), IsOk());
   EXPECT_THAT(Save(5, 1),
               StatusIs(absl::StatusCode::kUnavailable,
@@ -287,7 +287,7 @@ TEST_F(CheckpointTest, AnyDamageFallsBackToTheOlderAndSaysSo) {
   std::printf("%d bits flipped, %d files cut: all detected\n", flips, cuts);
 }
 
-TEST_F(CheckpointTest, WhatBelongsToAnotherCheckpointIsDamage) {
+TEST_F(CheckpointTest, FilesOfAnotherCheckpointAreDamage) {
   for (const int step : {4, 5, 6}) {
     ASSERT_THAT(Save(step, step, 3, files_, {step - 1}), IsOk());
   }

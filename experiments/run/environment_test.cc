@@ -64,7 +64,7 @@ TEST(EnvironmentTest, SaysWhereARunComesFromIfAsked) {
   EXPECT_EQ(inside["changed"], true);
 }
 
-TEST(EnvironmentTest, ReadsNothingWhereThereIsNoTree) {
+TEST(EnvironmentTest, ReadsNothingWithoutAWorkTree) {
   char program[] = "train";
   char flag[] = "--resume";
   char* arguments[] = {program, flag};
@@ -149,7 +149,7 @@ TEST_F(ProcessesTest, AnEarlierProgramsRunGetsAnEntryForItsFirst) {
   EXPECT_EQ(*ProgramDifferences(::testing::TempDir()), *differences);
 }
 
-TEST_F(ProcessesTest, AFileThatIsNoObjectIsAnError) {
+TEST_F(ProcessesTest, AFileWithoutAnObjectIsAnError) {
   Write({1, 2});
   const auto wrong = StatusIs(absl::StatusCode::kInvalidArgument,
                               HasSubstr("must be a JSON object"));
@@ -189,7 +189,7 @@ TEST_F(DigestsTest, AreReadAgain) {
   }
 }
 
-TEST_F(DigestsTest, TellWhetherAFileHasChanged) {
+TEST_F(DigestsTest, ShowWhetherAFileHasChanged) {
   Write(EnvironmentJson({.files = {{"a.txt", Sha256Hex("abc")}}}));
   EXPECT_THAT(CheckRunFile(::testing::TempDir(), "a.txt", "abc"), IsOk());
   EXPECT_THAT(CheckRunFile(::testing::TempDir(), "unknown.txt", "abd"), IsOk());

@@ -85,7 +85,7 @@ TEST(ExamplesFileTest, ReadsBackTheSameNumbers) {
   EXPECT_EQ((*sets)[0].examples[0].input, "a \"b\"\n");
 }
 
-TEST(ExamplesFileTest, ReadsBackWhatIsNotFinite) {
+TEST(ExamplesFileTest, ReadsBackNonFiniteValues) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   ExampleMetric cost = {"dev/cost", &kRatio};
   cost.Add({std::numeric_limits<double>::quiet_NaN(), 1});
@@ -139,7 +139,7 @@ TEST(ExamplesFileTest, SaysWhichLineIsWrong) {
                        HasSubstr("examples.jsonl:1:1: error: not JSON")));
 }
 
-TEST(ExamplesFileTest, AHugeFileIsRefusedUnread) {
+TEST(ExamplesFileTest, RejectsAHugeFileWithoutReadingIt) {
   const std::string path = JoinPath(::testing::TempDir(), "huge.jsonl");
   ASSERT_THAT(WriteFileAtomically(path, ""), IsOk());
   std::filesystem::resize_file(path, (1 << 30) + 1);  // a sparse file

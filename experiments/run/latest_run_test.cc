@@ -37,7 +37,7 @@ class LatestRunTest : public ::testing::Test {
   const std::string root_ = JoinPath(::testing::TempDir(), "latest_run");
 };
 
-TEST_F(LatestRunTest, IsTheOneThatWasRecordedLast) {
+TEST_F(LatestRunTest, IsTheLastRecordedRun) {
   EXPECT_TRUE(absl::IsNotFound(LatestRun().status()));
   ASSERT_THAT(RecordLatestRun(Folder("runs/a")), IsOk());
   EXPECT_EQ(LatestRun().value(), root_ + "/runs/a");
@@ -51,7 +51,7 @@ TEST_F(LatestRunTest, IsTheOneThatWasRecordedLast) {
               ElementsAre("a", "b", "latest"));
 }
 
-TEST_F(LatestRunTest, IsANameInTheFolderSoThatTheFolderMayMove) {
+TEST_F(LatestRunTest, IsARelativeName) {
   ASSERT_THAT(RecordLatestRun(Folder("runs/a")), IsOk());
   EXPECT_EQ(std::filesystem::read_symlink(root_ + "/runs/latest"), "a");
 }

@@ -66,7 +66,7 @@ TEST_F(MetricsLogTest, LinesAreAsDocumented) {
             "{\"step\":0,\"epoch\":0,\"metrics\":{},\"seconds\":1.25}\n");
 }
 
-TEST_F(MetricsLogTest, WhatIsAppendedIsRead) {
+TEST_F(MetricsLogTest, ReadsAppendedRecords) {
   auto log = FileWriter::Create(path_);
   ASSERT_THAT(log, IsOk());
   const double third = 1.0 / 3;
@@ -178,7 +178,7 @@ TEST_F(MetricsLogTest, AFullDiskIsAnError) {
   EXPECT_FALSE(log->Append(MetricsLine({.step = 1})).ok());
 }
 
-TEST_F(MetricsLogTest, AHugeLogIsRefusedUnread) {
+TEST_F(MetricsLogTest, RejectsAHugeLogWithoutReadingIt) {
   Write("");
   std::filesystem::resize_file(path_, (1 << 30) + 1);  // a sparse file
   const auto refused =

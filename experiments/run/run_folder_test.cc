@@ -39,7 +39,7 @@ class RunFolderTest : public ::testing::Test {
   const std::string root_ = JoinPath(::testing::TempDir(), "run_folder");
 };
 
-TEST_F(RunFolderTest, WithoutAPathANewFolderIsMadeInTheWorkspace) {
+TEST_F(RunFolderTest, MakesAFolderInTheWorkspaceByDefault) {
   const RunFolderOptions options = {
       .name = "a b/c",
       .now = absl::FromCivil(absl::CivilSecond(2024, 2, 29, 13, 5, 9),
@@ -100,7 +100,7 @@ TEST_F(RunFolderTest, ARunHasBegunOnceItHasItsResolvedConfig) {
   EXPECT_TRUE(begun->has_begun());
 }
 
-TEST_F(RunFolderTest, OtherFilesAreNoRun) {
+TEST_F(RunFolderTest, OtherFilesAreNotARun) {
   FileOperations files;
   ASSERT_THAT(MakeDirectories(JoinPath(root_, "x"), files), IsOk());
   ASSERT_THAT(WriteFileAtomically(JoinPath(root_, "x/notes.txt"), ""), IsOk());

@@ -99,7 +99,7 @@ TEST(ReadStatus, RefusesOtherTexts) {
                          "but is \"low\"")));
 }
 
-TEST(ReadStatus, NamesAFileThatIsNotThere) {
+TEST(ReadStatus, NamesAMissingFile) {
   EXPECT_THAT(
       ReadStatus("no/such/status.json"),
       StatusIs(absl::StatusCode::kNotFound, HasSubstr("no/such/status.json")));

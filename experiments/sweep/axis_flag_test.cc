@@ -61,7 +61,7 @@ TEST(ParseAxisFlagTest, PointsAtWhatIsWrong) {
   EXPECT_THAT(error("a=dot,{dot {}}"), HasSubstr("dot appears twice"));
 }
 
-TEST(WithBracesTest, AddsThemToMessagesOnly) {
+TEST(WithBracesTest, AddsBracesOnlyToMessages) {
   const auto with = [](const std::string& path, const std::string& value) {
     return WithBraces(*Experiment::descriptor(), path, value);
   };
@@ -81,7 +81,7 @@ TEST(WithBracesTest, AddsThemToMessagesOnly) {
   EXPECT_EQ(with("training.epochs.more", "dot"), "dot");
 }
 
-TEST(LabelOfValueTest, LeavesOutWhatIsWrittenForTheReader) {
+TEST(LabelOfValueTest, OmitsFieldsForReaders) {
   EXPECT_EQ(LabelOfValue("{dot {}}"), "dot");
   EXPECT_EQ(LabelOfValue("dot { }"), "dot");
   EXPECT_EQ(LabelOfValue("dot"), "dot");

@@ -35,7 +35,7 @@ CellKey KeyOf(const std::string& more, const Data& data = {{"data.path", "aa"}},
   return MakeCellKey(ConfigOf(more), data, level, compute);
 }
 
-TEST(CellKeyTest, DoesNotDependOnWhatHasNoEffect) {
+TEST(CellKeyTest, DoesNotDependOnFieldsWithoutEffect) {
   const std::string key = KeyOf("").Hex();
   EXPECT_EQ(key.size(), 64);
   EXPECT_EQ(KeyOf("name: 'other'").Hex(), key);
@@ -100,7 +100,7 @@ class KeyOfRunTest : public ::testing::Test {
   const std::string folder_;
 };
 
-TEST_F(KeyOfRunTest, IsThatOfItsConfigDataAndProgram) {
+TEST_F(KeyOfRunTest, DependsOnConfigDataAndProgram) {
   WriteEnvironment(R"(, "compute_digest": "cc")");
   Experiment config;
   config.set_seed(1);

@@ -113,7 +113,7 @@ TEST(ExpandSweepTest, AppliesConditions) {
   EXPECT_THAT(plan->axes[2].values, SizeIs(2));
 }
 
-TEST(ExpandSweepTest, GivesEachArmAFolderOfItsOwn) {
+TEST(ExpandSweepTest, GivesEachArmItsOwnFolder) {
   const absl::StatusOr<SweepPlan> plan = ExpandSweep(SourceOf(R"(
       axis { path: "data.path" value { set: "a/b" } value { set: "a b" }
              value { set: "../c" } })"));
@@ -129,7 +129,7 @@ TEST(ExpandSweepTest, BeginsAllRunsWithTheSameOverrides) {
   EXPECT_THAT(OverridesOf(plan->arms[1]), ElementsAre("b=3", "a=2"));
 }
 
-TEST(ExpandSweepTest, SaysAllThatIsWrong) {
+TEST(ExpandSweepTest, ReportsAllProblems) {
   const auto error = [](const std::string& text) {
     return std::string(ExpandSweep(SourceOf(text)).status().message());
   };

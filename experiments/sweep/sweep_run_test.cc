@@ -245,7 +245,7 @@ TEST_F(SweepRunTest, TrainsAllCellsAndReportsOnThem) {
   EXPECT_EQ(std::ranges::count(Log("learning_rate_1/seed-0"), '\n'), 1);
 }
 
-TEST_F(SweepRunTest, GoesOnPastACellThatFails) {
+TEST_F(SweepRunTest, ContinuesAfterACellThatFails) {
   SetRates("1,3,4");
   EXPECT_EQ(Train(), 0);
   EXPECT_EQ(SweepExitCode(cells_), 1);
@@ -267,7 +267,7 @@ TEST_F(SweepRunTest, GoesOnPastACellThatFails) {
   EXPECT_THAT(Log("learning_rate_3/seed-0"), Not(HasSubstr("resumes")));
 }
 
-TEST_F(SweepRunTest, GoesOnWhereASignalStoppedIt) {
+TEST_F(SweepRunTest, ContinuesWhereASignalStoppedIt) {
   const int end = EndSlowSweep(SIGINT);
   ASSERT_TRUE(WIFEXITED(end));
   EXPECT_EQ(WEXITSTATUS(end), SIGINT);
@@ -284,7 +284,7 @@ TEST_F(SweepRunTest, GoesOnWhereASignalStoppedIt) {
 }
 
 // If a sweep is killed, its children must save their state and end.
-TEST_F(SweepRunTest, GoesOnAfterItWasKilled) {
+TEST_F(SweepRunTest, ContinuesAfterAKill) {
   EndSlowSweep(SIGKILL);
   while (ReadStatus(SlowStatus())->state != RunState::kInterrupted) {
     absl::SleepFor(absl::Milliseconds(10));
@@ -295,7 +295,7 @@ TEST_F(SweepRunTest, GoesOnAfterItWasKilled) {
   EXPECT_THAT(Finished(), SizeIs(4));
 }
 
-TEST_F(SweepRunTest, TrainsWhatIsMissingOfALargerSweep) {
+TEST_F(SweepRunTest, TrainsTheMissingCellsOfALargerSweep) {
   SetRates("1,2");
   EXPECT_EQ(Train(), 0);
   SetRates("1,2,5");
@@ -379,7 +379,7 @@ TEST_F(SweepRunTest, ImportsRunsWithItsKeys) {
   EXPECT_EQ(*ImportRuns(options_, cells_), 0);
 }
 
-TEST_F(SweepRunTest, CollectsWhatCommandsTrained) {
+TEST_F(SweepRunTest, CollectsRunsTrainedByCommands) {
   SetRates("1,2");
   source_.sweep.set_question("Is it 'quoted'?");
   Override* const name = source_.sweep.add_override();

@@ -429,7 +429,7 @@ TEST(ValidateTaskTest, ALossThatCouplesExamplesNeedsOneShard) {
             "must be 1 for a loss that couples the examples of a batch, got 2");
 }
 
-TEST(ValidateTaskTest, AModelThatMemoryCannotHoldIsAProblem) {
+TEST(ValidateTaskTest, AModelTooLargeForMemoryIsAProblem) {
   Experiment config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "data { reverse { train: 50 dev: 5 test: 5 } } model { transformer { "
@@ -457,7 +457,7 @@ TEST(ValidateTaskTest, GroupsByLengthWithoutLengthsAreNoted) {
                           "examples have the same length"));
 }
 
-TEST(ValidateWatchedMetricsTest, EveryTaskKnowsWhetherItHasADevSplit) {
+TEST(ValidateWatchedMetricsTest, EveryTaskReportsWhetherItHasADevSplit) {
   constexpr char kTransformer[] =
       "transformer { width: 8 layers: 1 attention { heads: 1 } } ";
   const struct {

@@ -35,7 +35,7 @@ absl::StatusOr<LoadedConfig> Load(
 
 constexpr char kFormer[] = "phrasebook { test: 8 test_apart: 7 }";
 
-TEST(FormerRunsTest, FormerNamesOfFieldsAreErrorsThatNameThePresentOnes) {
+TEST(FormerRunsTest, FormerNamesOfFieldsAreErrorsWithTheCurrentNames) {
   EXPECT_THAT(
       Load("c.textproto", kFormer),
       StatusIs(absl::StatusCode::kInvalidArgument,

@@ -276,7 +276,7 @@ class SitesTest : public ::testing::TestWithParam<Kind> {
 INSTANTIATE_TEST_SUITE_P(EveryKind, SitesTest, ::testing::ValuesIn(kKinds),
                          [](const auto& kind) { return kind.param.name; });
 
-TEST_P(SitesTest, AreReadWithoutEffectAndReplacedWithOne) {
+TEST_P(SitesTest, ReadingHasNoEffectAndReplacingHasOne) {
   Requester all("*", Requester::kValue);
   for (const bool training : {true, false}) {
     all.sites.clear();
@@ -338,7 +338,7 @@ const Prediction::Choice* Find(const std::vector<Prediction::Choice>& choices,
   return found == choices.end() ? nullptr : &*found;
 }
 
-TEST_P(SitesTest, TracesWhatItAnswers) {
+TEST_P(SitesTest, TraceMatchesThePrediction) {
   const PredictionRequest request = {.example = 0};
   constexpr size_t kAll = 1000;
   const auto answered =

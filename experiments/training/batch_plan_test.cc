@@ -108,7 +108,7 @@ TEST(ExampleOrderTest, AShorterOrderIsThePrefixOfTheWhole) {
   EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin()));
 }
 
-TEST(ExampleOrderTest, NothingAndOne) {
+TEST(ExampleOrderTest, AcceptsNoneOrOneExample) {
   EXPECT_THAT(Order(1, 0, 0, 0), IsEmpty());
   EXPECT_THAT(Order(1, 0, 1, 1), ElementsAre(0));
 }
@@ -244,7 +244,7 @@ TEST(BatchPlanTest, AnUpdateTakesSeveralBatches) {
   EXPECT_EQ(Examples(Epoch(plan, 2)), All(100));
 }
 
-TEST(BatchPlanTest, OfNothingAndOfOne) {
+TEST(BatchPlanTest, AcceptsNoneOrOneExample) {
   BatchPlan nothing = PlanOf(Config(8, /*group=*/true), 0);
   EXPECT_EQ(nothing.updates_per_epoch(), 0);
   BatchPlan one = PlanOf(Config(8, /*group=*/true), 1);

@@ -59,7 +59,7 @@ class BrokenConfigProgramTest : public testing::TemporaryFiles {
   }
 };
 
-TEST_F(BrokenConfigProgramTest, TheConfigThatTheOthersBreakIsGood) {
+TEST_F(BrokenConfigProgramTest, TheUnbrokenConfigIsValid) {
   ChildProgram child(
       {"experiments/train", "--config=good.textproto", "--run=" + Path("run")},
       Path("output"));
@@ -176,7 +176,7 @@ TEST_F(BrokenConfigProgramTest, TheModelMustKnowThePositionsOfSamples) {
       StartsWith("a.textproto:5:15: error: data.pairs.samples[1].source: "));
 }
 
-TEST_F(BrokenConfigProgramTest, WhatIsWatchedMustBeMeasured) {
+TEST_F(BrokenConfigProgramTest, WatchedMetricsMustBeReported) {
   const auto watch = [this](const char* metric) {
     return RefusalOfChange(absl::StrCat(
         "training { early_stopping { metric: \"", metric, "\" } }"));
@@ -251,7 +251,7 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
   EXPECT_THAT(child.Errors(), HasSubstr("a.textproto:2:1: error: baseline"));
 }
 
-TEST_F(BrokenConfigProgramTest, AWrongFieldOfABaselineIsShownWhereItIsSaid) {
+TEST_F(BrokenConfigProgramTest, AWrongFieldOfABaselineIsLocated) {
   // The message must contain the position in the overridden config or in the
   // override.
   EXPECT_THAT(
@@ -331,7 +331,7 @@ TEST_F(BrokenConfigProgramTest, HostileFilesAreRefused) {
   }
 }
 
-TEST_F(BrokenConfigProgramTest, WhatIsNoReadableFileIsRefused) {
+TEST_F(BrokenConfigProgramTest, RejectsUnreadableFiles) {
   EXPECT_THAT(RefusalOf({"--config=."}), HasSubstr("is a directory"));
   EXPECT_THAT(RefusalOf({"--config=gone.textproto"}),
               HasSubstr("gone.textproto: error: cannot open"));
@@ -340,7 +340,7 @@ TEST_F(BrokenConfigProgramTest, WhatIsNoReadableFileIsRefused) {
   EXPECT_THAT(RefusalOf({"--config=/dev/zero"}), HasSubstr("error: "));
 }
 
-TEST_F(BrokenConfigProgramTest, AFileWithoutPermissionIsNoWrongInput) {
+TEST_F(BrokenConfigProgramTest, AFileWithoutPermissionIsNotAWrongInput) {
   WriteFile("a.textproto", kGood);
   std::filesystem::permissions(Path("a.textproto"),
                                std::filesystem::perms::none);
@@ -382,7 +382,7 @@ TEST_F(BrokenConfigProgramTest, ResumeNeedsTheFolderOfARun) {
   EXPECT_FALSE(std::filesystem::exists(Path("runs")));
 }
 
-TEST_F(BrokenConfigProgramTest, AModelThatMemoryCannotHoldIsRefused) {
+TEST_F(BrokenConfigProgramTest, RejectsAModelTooLargeForMemory) {
   const std::string refusal = RefusalOfText(
       "data { reverse { train: 20 dev: 2 test: 2 } }\n"
       "model {\n"

@@ -221,7 +221,7 @@ TEST_F(EventLogTest, AnEvaluationShowsTheModel) {
   EXPECT_THAT(image.metadata().summary_description(), HasSubstr("columns: "));
 }
 
-TEST_F(EventLogTest, GradientsAreThoseOfTheLastUpdate) {
+TEST_F(EventLogTest, GradientsBelongToTheLastUpdate) {
   Train(kTranslation);
   const std::string content =
       ValueOf("gradients/encoder.rnn.0.weight_ih").tensor().tensor_content();

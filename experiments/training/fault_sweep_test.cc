@@ -156,7 +156,7 @@ class FaultSweepTest
   std::map<std::string, std::string> whole_;
 };
 
-TEST_P(FaultSweepTest, AtEveryOperation) {
+TEST_P(FaultSweepTest, SurvivesAFaultAtEveryOperation) {
   const FileFault fault = std::get<FileFault>(GetParam());
   // By default, tests every 11th operation. --test_env=SWEEP_EVERY=1 tests all
   // of them, which takes minutes.

@@ -222,7 +222,7 @@ TEST_F(KillTest, AKilledRunEndsWithTheSameBits) {
   ExpectTheSameBitsAfterKills();
 }
 
-TEST_F(KillTest, AKilledRunOfSampledSubwordsEndsWithTheSameBits) {
+TEST_F(KillTest, AKilledRunWithSampledSubwordsEndsWithTheSameBits) {
   UseCorpus();
   ExpectTheSameBitsAfterKills();
   EXPECT_EQ(ReadText(Path("killed/subwords.model")),
@@ -262,7 +262,7 @@ TEST_F(KillTest, AResumedRunReadsTheSubwordsThatItHasKept) {
   EXPECT_EQ(StatusOf(Path("run"))["weights_digest"], digest);
 }
 
-TEST_F(KillTest, AnInterruptedRunIsSavedAndGoesOn) {
+TEST_F(KillTest, AnInterruptedRunIsSavedAndCanContinue) {
   const std::string digest = RunInPeace("peace");
   for (const auto& [number, code] :
        {std::pair<int, int>{SIGINT, 130}, {SIGTERM, 143}}) {
@@ -390,7 +390,7 @@ TEST_F(KillTest, AConfigThatDiffersIsRefusedSayingWhere) {
   EXPECT_EQ(Contents(Path("run")), before);
 }
 
-TEST_F(KillTest, ResumeOfNothingStartsAtStepZeroAndSaysSo) {
+TEST_F(KillTest, ResumingWithoutACheckpointStartsAtStepZeroWithANote) {
   const std::string digest = RunInPeace("peace");
   std::filesystem::create_directories(Path("empty"));
   for (const char* run : {"empty", "missing"}) {
@@ -417,7 +417,7 @@ TEST_F(KillTest, ADamagedFileOfARunToResumeIsWrongInput) {
   }
 }
 
-TEST_F(KillTest, ACheckpointThatCannotBeReadIsNotPassedOver) {
+TEST_F(KillTest, AnUnreadableCheckpointIsNotSkipped) {
   RunInPeace("run");
   const auto before = Contents(Path("run"));
   const std::string weights =

@@ -119,7 +119,7 @@ TEST(TrainerFaultTest, NamesTheOperation) {
 
 // Depending on the seed, the faulty example 0 is in the first or in a later
 // batch of the optimizer step.
-TEST(TrainerFaultTest, NamesTheOperationInWhicheverBatchOfAnUpdateItIs) {
+TEST(TrainerFaultTest, NamesTheOperationInAnyBatchOfAnUpdate) {
   for (const int batches : {2, 4}) {
     for (uint64_t seed = 0; seed < 12; ++seed) {
       EXPECT_THAT(
@@ -147,7 +147,7 @@ TEST(TrainerFaultTest, WeightsThatOverflowAreNeitherMeasuredNorSaved) {
   }
 }
 
-TEST(TrainerFaultTest, SaysThatNoOperationIsToBlame) {
+TEST(TrainerFaultTest, SaysThatNoOperationHasAFault) {
   EXPECT_EQ(MessageOf(Fault::kSum, 1, 0),
             "step 1: every value and every gradient is finite, but the loss or "
             "the gradient's norm is not: a sum or a square overflows");

@@ -133,7 +133,7 @@ Result Train(const Experiment& config, FallingTask& task) {
   return {trainer.metrics(), trainer.LastWeightsDigest()};
 }
 
-TEST(TrainerTest, UpdatesAreOfTheirEpochPlansAndEvaluationsOfNone) {
+TEST(TrainerTest, UpdatesHaveAnEpochAndEvaluationsHaveNone) {
   const Experiment config = Config("group_by_length: true");
   FallingTask task;
   EXPECT_EQ(BatchPlan(config, task).total_updates(), 6);
@@ -147,7 +147,7 @@ TEST(TrainerTest, UpdatesAreOfTheirEpochPlansAndEvaluationsOfNone) {
   EXPECT_EQ(task.of_lengths().back(), -1);
 }
 
-TEST(TrainerTest, InterventionsHoldInTrainingAndEvaluations) {
+TEST(TrainerTest, InterventionsApplyInTrainingAndEvaluations) {
   Experiment config = Config("log_every: 3");
   ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
       "intervene { site: '*' from_step: 2 to_step: 4 replace { zeros {} } }"
@@ -174,7 +174,7 @@ TEST(TrainerTest, InterventionsHoldInTrainingAndEvaluations) {
 
 // The intervention must also apply to the averaged weights that are compared
 // with the best weights.
-TEST(TrainerTest, AnInterventionHoldsInTheChoiceOfWeights) {
+TEST(TrainerTest, AnInterventionAppliesToTheChoiceOfWeights) {
   Experiment config = Config("average: 2 early_stopping {}");
   ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
       "intervene { site: '*' replace { scale: 0.5 } }", &config));
@@ -205,7 +205,7 @@ std::vector<std::string> RecordsOf(const Experiment& config,
 }
 
 // The losses are 0, -1, -2, ..., each the mean over two examples.
-TEST(TrainerTest, RecordsAreOfTheUpdatesSinceTheOneBefore) {
+TEST(TrainerTest, RecordsCoverTheUpdatesSinceThePreviousRecord) {
   FallingTask task;
   const std::string update = " train/gradient_norm 1 train/learning_rate 1";
   EXPECT_THAT(RecordsOf(Config("log_every: 3"), task),
@@ -218,7 +218,7 @@ TEST(TrainerTest, RecordsAreOfTheUpdatesSinceTheOneBefore) {
 }
 
 // Trains with one optimizer step, and with none.
-TEST(TrainerTest, ARecordOfTheEndIsOfWhatWasTrained) {
+TEST(TrainerTest, TheLastRecordCoversTheTrainedUpdates) {
   FallingTask task;
   Experiment config = Config("max_updates: 1");
   config.mutable_training()->set_batch_size(1);
@@ -246,7 +246,7 @@ TEST(TrainerTest, EachShardIsPaddedToItsOwnLongest) {
                           EndsWith(" train/padding_share 0.25")));
 }
 
-TEST(TrainerTest, ARecordHasItsTimeUnlessThatIsLeftOut) {
+TEST(TrainerTest, ARecordHasItsTimeByDefault) {
   const Experiment config = Config("");
   for (const bool omitted : {false, true}) {
     FallingTask task;
@@ -262,7 +262,7 @@ TEST(TrainerTest, ARecordHasItsTimeUnlessThatIsLeftOut) {
   }
 }
 
-TEST(TrainerTest, TellsOfEachUpdate) {
+TEST(TrainerTest, ReportsEachUpdate) {
   FallingTask task;
   Experiment config = Config("max_updates: 2");
   config.mutable_training()->set_batch_size(1);
@@ -433,7 +433,7 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
 // The metric gets worse at each evaluation, so the schedule halves the learning
 // rate two evaluations after the first. The run is killed between these two
 // evaluations.
-TEST(TrainerTest, APlateauIsOfTheEvaluationsBeforeAKillToo) {
+TEST(TrainerTest, APlateauIncludesEvaluationsBeforeAKill) {
   Experiment config = Config("checkpoint_every: 2");
   config.mutable_training()->set_epochs(4);
   ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(

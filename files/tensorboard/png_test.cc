@@ -56,7 +56,7 @@ TEST(PngTest, AMapIsCompressed) {
   EXPECT_EQ(Decode(png, 256, 256), rgb);
 }
 
-TEST(PngDeathTest, TheSizeMustBeThatOfThePixels) {
+TEST(PngDeathTest, TheSizeMustMatchThePixels) {
   const std::vector<uint8_t> red = {255, 0, 0};
   EXPECT_DEATH(EncodePng(1, 2, red), "3 vs. 6");
 }

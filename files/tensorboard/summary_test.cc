@@ -28,7 +28,7 @@ std::vector<std::array<double, 3>> Buckets(const std::vector<float>& values) {
 }
 
 // The bytes must be equal to the bytes that TensorFlow writes for this event.
-TEST(SummaryTest, AScalarIsTheReferencesBytes) {
+TEST(SummaryTest, AScalarHasTheBytesOfTheReference) {
   Event event;
   event.set_wall_time(1600545684.0899);
   event.set_step(77);
@@ -56,7 +56,7 @@ TEST(SummaryTest, EqualValuesAreInTheLastBucket) {
   EXPECT_THAT(buckets.back(), ElementsAre(-2, -2, 2));
 }
 
-TEST(SummaryTest, WhatIsNotFiniteIsLeftOut) {
+TEST(SummaryTest, OmitsNonFiniteValues) {
   const float infinity = std::numeric_limits<float>::infinity();
   const auto buckets = Buckets({infinity, 0.0f, 30.0f, -infinity,
                                 std::numeric_limits<float>::quiet_NaN()});
@@ -84,7 +84,7 @@ TEST(SummaryTest, AnImageSaysItsWidthFirst) {
   EXPECT_EQ(value.tensor().string_val(2).substr(1, 3), "PNG");
 }
 
-TEST(SummaryTest, EscapedTextIsNoMarkup) {
+TEST(SummaryTest, EscapedTextIsNotMarkup) {
   EXPECT_EQ(EscapeMarkdown("le chat"), "le chat");
   EXPECT_EQ(EscapeMarkdown("*a*|<b>\n&"), "&#42;a&#42;&#124;&#60;b&#62; &#38;");
   EXPECT_EQ(EscapeMarkdown("été"), "été");

@@ -44,7 +44,7 @@ TEST(LinearLayerTest, CountsItsParameters) {
   EXPECT_EQ(store.info(biased.weight()).shape, Shape({5, 7}));
 }
 
-TEST(LinearLayerTest, XavierWidensItsFirstValues) {
+TEST(LinearLayerTest, XavierWidensItsInitialValues) {
   ParameterStore<double> store;
   const LinearLayer<double> layer(store.Root(), 100, 2,
                                   {.initialization = XavierUniform});

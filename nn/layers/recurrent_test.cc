@@ -158,7 +158,7 @@ TEST_P(RecurrentKinds, OverfitsATinyBatch) {
   EXPECT_LT(loss, 0.01);
 }
 
-TEST(RecurrentTest, DropoutActsInTrainingAlone) {
+TEST(RecurrentTest, DropoutActsOnlyInTraining) {
   ParameterStore<double> store;
   const Recurrent<double> layer(store.Root(),
                                 {.width = 8, .layers = 2, .dropout = 0.5}, 2);
@@ -190,7 +190,7 @@ class Doubler : public Hook<double> {
   }
 };
 
-TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
+TEST(RecurrentTest, AReplacedStateIsTheFinalState) {
   ParameterStore<double> store;
   const Recurrent<double> layer(store.Root(),
                                 {.width = 2, .bidirectional = true}, 3);

@@ -83,7 +83,7 @@ TEST(Intervention, ZerosCutValueAndGradient) {
   EXPECT_EQ(outcome.gradient, std::vector<double>(24, 0));
 }
 
-TEST(Intervention, AScaleOfOneHeadLeavesTheOthersAlone) {
+TEST(Intervention, AScaleOfOneHeadDoesNotChangeOtherHeads) {
   const Outcome outcome = RunPass(
       Requests().Intervene("site: '*/context' head: 1 replace { scale: -0.5 }"),
       0, "context");
@@ -96,7 +96,7 @@ TEST(Intervention, AScaleOfOneHeadLeavesTheOthersAlone) {
   }
 }
 
-TEST(Intervention, AnInputTakesThePlaceOfWhatComesBeforeIt) {
+TEST(Intervention, AnInputReplacesEarlierInterventions) {
   ParameterStore<double> store;
   store.Finalize(0);
   Requests requests =
@@ -119,14 +119,14 @@ TEST(Intervention, AnInputTakesThePlaceOfWhatComesBeforeIt) {
   EXPECT_THAT(pass(requests), ElementsAre(2, 4, 2));
 }
 
-TEST(Intervention, AScaleOfZeroClearsWhatIsNotFinite) {
+TEST(Intervention, AScaleOfZeroClearsNonFiniteValues) {
   const double inf = std::numeric_limits<double>::infinity();
   const Outcome outcome =
       RunPass(Replace("scale: 0"), 0, "scores", {0}, {1, 2}, {-inf, 1});
   EXPECT_THAT(outcome.value, ElementsAre(0, 0));
 }
 
-TEST(Intervention, UniformWeightsKeepSumsAndWhatIsHidden) {
+TEST(Intervention, UniformWeightsKeepSumsAndMasks) {
   const Outcome outcome = RunPass(Replace("uniform {}"));
   const double third = 1.0 / 3;
   const std::vector<double> expected = {
@@ -138,7 +138,7 @@ TEST(Intervention, UniformWeightsKeepSumsAndWhatIsHidden) {
 
 // State mixers have attention maps with negative elements. A negative weight
 // must be replaced and moved, unlike a weight of 0.
-TEST(Intervention, WeightsBelowZeroAreOfKeysToo) {
+TEST(Intervention, NegativeWeightsAreReplacedUnlikeZero) {
   const auto pass = [](const char* how, int64_t step) {
     return RunPass(Replace(how), step, "weights", {0}, {1, 1, 1, 5},
                    {.5, -.25, 0, -1, 0})
@@ -203,7 +203,7 @@ TEST(Intervention, AnOrderDependsOnTheExampleAndNotOnTheBatch) {
   }
 }
 
-TEST(Intervention, AMeanIsOfEachHeadAndColumnOverAllPasses) {
+TEST(Intervention, AMeanIsTakenForEachHeadAndColumnOverAllPasses) {
   const Requests requests =
       Requests()
           .Intervene("site: '*/context' head: 1 replace { mean {} }")
@@ -234,7 +234,7 @@ TEST(Intervention, AMeanIsOfEachHeadAndColumnOverAllPasses) {
               ElementsAre(8, 10, 14, 14, 40, 20, 40, 20));
 }
 
-TEST(Intervention, HoldsFromAStepUntilAnother) {
+TEST(Intervention, AppliesWithinARangeOfSteps) {
   const Requests requests = Requests().Intervene(
       "site: '*' from_step: 2 to_step: 4 replace { zeros {} }");
   for (int64_t step = 0; step < 6; ++step) {
@@ -245,7 +245,7 @@ TEST(Intervention, HoldsFromAStepUntilAnother) {
   }
 }
 
-TEST(Intervention, ComesAfterThoseBeforeIt) {
+TEST(Intervention, AppliesAfterEarlierInterventions) {
   Requests requests = Replace("scale: 2");
   requests.Intervene("site: '*' head: 0 replace { scale: 3 }");
   const std::vector<double> value = RunPass(requests).value;
@@ -326,14 +326,14 @@ class SmallModel : public Model<float> {
   ParameterStore<float> store_;
 };
 
-TEST(SiteRequests, TheSitesOfAModelAreThoseOfTwoExamples) {
+TEST(SiteRequests, HookPointsAreFoundWithTwoExamples) {
   SmallModel model;
   const SiteShapes sites = RecordSiteShapes(model, 0, {"*weights"});
   EXPECT_THAT(sites, ElementsAre(Pair("decoder/residual", Shape()),
                                  Pair("decoder/weights", Shape({2, 3, 2, 2}))));
 }
 
-TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
+TEST(SiteRequests, MissingHookPointsAreProblems) {
   SmallModel model;
   ConfigProblems problems;
   Requests requests =

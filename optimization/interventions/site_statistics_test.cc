@@ -82,7 +82,7 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
 
 // All statistics except NORM must request row statistics instead of the
 // weights.
-TEST(SiteStatistic, OfWeightsNeedsTheirRowsOnly) {
+TEST(SiteStatistic, WeightsNeedOnlyTheirRows) {
   Requests requests;
   for (const char* statistic :
        {"ENTROPY", "MAX", "TOP_KEY_SHARE", "FIRST_KEY_SHARE",
@@ -115,7 +115,7 @@ TEST(SiteStatistic, IsNamedByTheStepThatItsPatternChooses) {
                           Pair("probe/step[1]/decoder/state/max", 2)));
 }
 
-TEST(SiteStatistic, TheLargestElementIsNanWhereOneIs) {
+TEST(SiteStatistic, TheLargestElementIsNanIfAnyIsNan) {
   const Requests requests =
       Requests().Probe("site: '*' every: 1 statistic: MAX");
   const double nan = std::nan("");
@@ -127,7 +127,7 @@ TEST(SiteStatistic, TheLargestElementIsNanWhereOneIs) {
   }
 }
 
-TEST(SiteStatistic, SeesWhatAnInterventionHasLeft) {
+TEST(SiteStatistic, SeesTheResultOfAnIntervention) {
   Requests requests = Requests().Intervene("site: '*' replace { scale: -2 }");
   requests.Probe("site: '*' every: 1 statistic: MAX");
   EXPECT_THAT(Report(requests, 0, {{-1, -3}}, "state"),

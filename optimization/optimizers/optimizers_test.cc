@@ -275,7 +275,7 @@ TEST(OptimizerTest, BitsDoNotDependOnThreads) {
 
 // Several optimizers that update different chunks, as on several ranks, must
 // give the same bits as one optimizer.
-TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
+TEST(OptimizerTest, ChunksUpdatedSeparatelyGiveTheSameBits) {
   for (const char* config : {"adamw {}", "adam {}", "sgd { momentum: 0.9 }"}) {
     ManyNumbers all(config);
     ManyNumbers first(config);

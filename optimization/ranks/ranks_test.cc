@@ -94,7 +94,7 @@ TEST(GatherTest, IsInTheOrderOfRanks) {
   });
 }
 
-TEST(AgreementTest, TheFirstErrorIsThatOfAll) {
+TEST(AgreementTest, AllRanksReturnTheFirstError) {
   RunRanks(4, [&](Ranks& ranks) {
     EXPECT_THAT(AgreeOn(&ranks, absl::OkStatus()), IsOk());
     const absl::Status failed =

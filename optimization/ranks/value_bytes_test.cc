@@ -50,7 +50,7 @@ TEST(ValueBytesTest, NumbersTextsListsAndPartsArriveAsTheyAre) {
   EXPECT_EQ(Sent(measured), measured);
 }
 
-TEST(ValueBytesTest, WhatWasThereBeforeIsReplaced) {
+TEST(ValueBytesTest, PreviousValuesAreReplaced) {
   std::string text;
   AppendBytes(std::vector<std::string>{"new"}, &text);
   std::vector<std::string> words = {"older", "values"};
@@ -59,7 +59,7 @@ TEST(ValueBytesTest, WhatWasThereBeforeIsReplaced) {
   EXPECT_EQ(words, std::vector<std::string>{"new"});
 }
 
-TEST(ValueBytesDeathTest, BytesThatAreCutFail) {
+TEST(ValueBytesDeathTest, TruncatedBytesFail) {
   std::string text;
   AppendBytes(std::vector<double>{1, 2}, &text);
   std::vector<double> numbers;

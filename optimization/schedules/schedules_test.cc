@@ -158,7 +158,7 @@ TEST(ScheduleTest, StateContinuesWhereItStopped) {
 
 // An infinite value must not become the best value, because every later
 // comparison would then be false.
-TEST(ScheduleTest, PlateauCountsWhatIsNotFiniteAsNoImprovement) {
+TEST(ScheduleTest, PlateauIgnoresNonFiniteValues) {
   for (const double bad : {NAN, INFINITY, -INFINITY}) {
     const std::unique_ptr<Schedule> schedule =
         Make("learning_rate: 1 schedule { reduce_on_plateau { patience: 1 } }");

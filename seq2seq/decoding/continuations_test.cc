@@ -69,7 +69,7 @@ void ExpectBest(int most, const std::vector<double>& so_far,
   }
 }
 
-TEST(BestContinuationsTest, AreThoseThatASortPutsFirst) {
+TEST(BestContinuationsTest, MatchASort) {
   const RandomStream random(1, "logits");
   uint64_t at = 0;
   for (const int64_t vocabulary : {1, 3, 4, 16, 63, 64, 65, 200, 1000}) {
@@ -91,7 +91,7 @@ TEST(BestContinuationsTest, AreThoseThatASortPutsFirst) {
   }
 }
 
-TEST(BestContinuationsTest, EqualsAreOrderedByBeamAndId) {
+TEST(BestContinuationsTest, TiesAreOrderedByBeamAndId) {
   const RandomStream random(2, "logits");
   uint64_t at = 0;
   std::vector<float> logits;
@@ -111,7 +111,7 @@ TEST(BestContinuationsTest, PaddingAndBeginAreNeverChosen) {
   ExpectBest(1, {0}, logits);
 }
 
-TEST(BestContinuationsTest, AnImpossibleIdIsNotChosen) {
+TEST(BestContinuationsTest, AnIdOfProbabilityZeroIsNotChosen) {
   std::vector<float> logits(70, kMinusInfinity);
   logits[66] = 1;
   logits[5] = 0;
@@ -147,7 +147,7 @@ TEST(BestContinuationsTest, LogProbabilitiesAreTakenAsTheyAre) {
   EXPECT_EQ(best.best()[1].id, 2);
 }
 
-TEST(BestContinuationsTest, ARowWithoutNumbersHasNone) {
+TEST(BestContinuationsTest, ARowOfNanHasNoContinuations) {
   Arena arena;
   BestContinuations best(2, 3, arena);
   const std::vector<float> nan(3, std::numeric_limits<float>::quiet_NaN());

@@ -89,7 +89,7 @@ TEST(CoverageTest, ASourceWithoutAttentionLeavesScoresFinite) {
 
 // The empty sentence is complete first. At that step, the sentence of one word
 // has a lower score, because it has not yet attended to the second key.
-TEST(CoverageTest, TheSearchGoesOnForCoverageThatIsStillToCome) {
+TEST(CoverageTest, TheSearchContinuesWhileCoverageCanGrow) {
   constexpr int32_t kWord = 4;
   const SparseDecoder decoder(
       {{}, {}, {0, 0, 0, 0.55, 0.45}, {}, {0, 0, 0, 0.9, 0.1}}, kWord);

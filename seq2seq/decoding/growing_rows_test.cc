@@ -47,7 +47,7 @@ TEST(RowCopiesTest, MakeEveryArrangement) {
   }
 }
 
-TEST(RowCopiesDeathTest, RefusesWhatItHasNoRoomFor) {
+TEST(RowCopiesDeathTest, RejectsTooManyRows) {
   Arena arena;
   RowCopies copies(2, arena);
   EXPECT_DEATH(copies.PlanCopies({0, 1, 1}), "3 rows, at most 2");
@@ -96,7 +96,7 @@ TEST(GrowingRowsTest, AViewIsRewound) {
   }
 }
 
-TEST(GrowingRowsTest, NothingStaysBehindAFreshStart) {
+TEST(GrowingRowsTest, AFreshStartClearsAllRows) {
   Tape<float> tape;
   Arena arena;
   GrowingRows<float> rows(/*max_rows=*/2, /*max_positions=*/2, arena);

@@ -141,7 +141,7 @@ TEST_F(GrowingSearchTest, OnePassOverAHypothesisGivesItsNumbers) {
   EXPECT_TRUE(finished);
 }
 
-TEST_F(GrowingSearchTest, ASourceIsTheSameAloneAndInAnyBatch) {
+TEST_F(GrowingSearchTest, ASourceDoesNotDependOnTheBatch) {
   for (const char* config : kConfigs) {
     const std::vector<int> which = {9, 2, 7, 4, 0, 11, 5, 3};
     const auto together = SearchFor(which, config);
@@ -157,7 +157,7 @@ TEST_F(GrowingSearchTest, ASourceIsTheSameAloneAndInAnyBatch) {
   }
 }
 
-TEST_F(GrowingSearchTest, WhatFollowsAPromptIsThatOfOnePass) {
+TEST_F(GrowingSearchTest, ContinuationsOfAPromptMatchOnePass) {
   for (const char* config : kConfigs) {
     const std::vector<int> which = {1, 6, 3};
     const std::vector<Ids> prompts = {{2, 4, 5}, {2, 7, 7}, {2, 11, 4}};
@@ -174,7 +174,7 @@ TEST_F(GrowingSearchTest, WhatFollowsAPromptIsThatOfOnePass) {
   }
 }
 
-TEST_F(GrowingSearchTest, TheCoverageTermIsOfTheWholeHypothesis) {
+TEST_F(GrowingSearchTest, TheCoverageTermCoversTheWholeHypothesis) {
   const Hypothesis found =
       SearchFor({7}, "beam: 4 length_penalty: 0 coverage_penalty: 0.4")[0][0];
   constexpr size_t kKeys = 4;
@@ -191,7 +191,7 @@ TEST_F(GrowingSearchTest, TheCoverageTermIsOfTheWholeHypothesis) {
 
 // A source joins the search when the other sources have read as many ids as its
 // prompt has. Two sources are done before the last source joins.
-TEST(GrowingDecoderTest, PromptsOfSeveralLengthsAreContinuedAsAlone) {
+TEST(GrowingDecoderTest, PromptsOfSeveralLengthsAreIndependent) {
   const GrowingDecoder<float> first(12, /*longest=*/40, 3);
   const GrowingDecoder<float> second(12, /*longest=*/40, 4);
   TestMember one(first);

@@ -175,7 +175,7 @@ TEST(NGramSearchTest, AnEnsembleAveragesProbabilities) {
               1);
 }
 
-TEST(NGramSearchTest, GreedySearchTakesTheLikeliestIdEachTime) {
+TEST(NGramSearchTest, GreedySearchTakesTheMostLikelyIdEachTime) {
   // The generated sentence is a b a b and so on. The ending id is never the
   // likeliest, but it is the only choice at the limit.
   const Hypothesis found = SearchIn({&kFirst}, 5, "")[0];
@@ -192,7 +192,7 @@ TEST(NGramSearchTest, GreedySearchTakesTheLikeliestIdEachTime) {
               ElementsAre(kA));
 }
 
-TEST(NGramSearchTest, AsManyHypothesesLiveOnWhenOthersEnd) {
+TEST(NGramSearchTest, EndedHypothesesAreReplaced) {
   // <eos> and a are the best two at first, but b, the third, leads to a better
   // sentence than a.
   const Probabilities table =
@@ -224,7 +224,7 @@ TEST(NGramSearchTest, UnlikelyEndsDoNotStopALikelySentence) {
   }
 }
 
-TEST(NGramSearchTest, AtTheGreatestLengthHypothesesEndByTheirScores) {
+TEST(NGramSearchTest, HypothesesOfTheMaximumLengthEndByTheirScores) {
   // <eos> is among the best two only at the first step, where it is unlikely.
   const Probabilities table =
       Table({{0.02, 0.98, 0}, {0.2, 0.4, 0.4}, {0.2, 0.4, 0.4}});
@@ -249,7 +249,7 @@ TEST(NGramSearchTest, AtTheGreatestLengthHypothesesEndByTheirScores) {
   EXPECT_NEAR(only.log_probability, std::log(0.1), 1e-6);
 }
 
-TEST(NGramSearchTest, WhatCannotEndAtTheGreatestLengthIsLeftOut) {
+TEST(NGramSearchTest, HypothesesThatCannotEndAtTheMaximumLengthAreDropped) {
   // The sentence cannot end after a. It can end after b.
   const Probabilities table =
       Table({{0, 0.9, 0.1}, {0, 0.5, 0.5}, {0.5, 0.5, 0}});
@@ -272,7 +272,7 @@ TEST(NGramSearchTest, LengthsStayInTheirLimits) {
   EXPECT_FALSE(cut.finished);
 }
 
-TEST(NGramSearchTest, SaysWhatEndedAtTheLimit) {
+TEST(NGramSearchTest, ReportsHypothesesThatEndedAtTheLimit) {
   const Probabilities longer =
       Table({{0.01, 0.89, 0.1}, {0.02, 0.9, 0.08}, {0.3, 0.6, 0.1}});
   for (const char* config : {"", "beam: 3", "sampling { top_k: 1 }"}) {
@@ -289,7 +289,7 @@ TEST(NGramSearchTest, SaysWhatEndedAtTheLimit) {
   }
 }
 
-TEST(NGramSearchTest, WhatEndsByChoiceAtTheLimitIsNotCut) {
+TEST(NGramSearchTest, HypothesesThatEndAtTheLimitAreNotCut) {
   // The sentence, <eos> included, is as long as its limit. It would not be
   // longer with a higher limit.
   const Probabilities table =
@@ -307,7 +307,7 @@ TEST(NGramSearchTest, WhatEndsByChoiceAtTheLimitIsNotCut) {
   EXPECT_FALSE(SearchIn({&again}, 2, "no_repeat_ngram: 1")[0].at_limit);
 }
 
-TEST(NGramSearchTest, WhereNothingIsPossibleAHypothesisStaysUnfinished) {
+TEST(NGramSearchTest, AHypothesisWithoutContinuationsStaysUnfinished) {
   const Probabilities nowhere = Table({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}});
   const Probabilities one = Table({{0, 1, 0}, {0, 0, 0}, {0, 0, 0}});
   for (const char* config : {"", "beam: 3", "sampling {}"}) {
@@ -339,7 +339,7 @@ TEST(NGramSearchTest, NoNGramIsRepeated) {
               ElementsAre(kA, kB, kA));
 }
 
-TEST(NGramSearchTest, WhatIsRepeatedIsPenalized) {
+TEST(NGramSearchTest, RepeatedIdsArePenalized) {
   // After "a b", the penalty replaces the probabilities 0.42 of a and 0.35 of b
   // by their fourth powers, so <eos> is likeliest.
   const std::string penalty = "repetition_penalty: 4 length_penalty: 0 ";
@@ -410,7 +410,7 @@ std::vector<std::vector<Hypothesis>> Samples(int64_t count,
   return Search({.members = members, .sources = sources}, Parse(config));
 }
 
-TEST(NGramSearchTest, SamplesAreAsFrequentAsTheyAreProbable) {
+TEST(NGramSearchTest, SampleFrequenciesMatchProbabilities) {
   constexpr int64_t kSources = 4000;
   std::map<Ids, double> shares;
   for (const auto& samples : Samples(kSources, "n_best: 5 sampling {}")) {
@@ -429,7 +429,7 @@ TEST(NGramSearchTest, SamplesAreAsFrequentAsTheyAreProbable) {
   }
 }
 
-TEST(NGramSearchTest, SamplesDependOnSeedAndSourceAlone) {
+TEST(NGramSearchTest, SamplesDependOnlyOnSeedAndSource) {
   const auto samples = Samples(50, "n_best: 2 sampling { seed: 3 }");
   const auto part = Samples(10, "n_best: 2 sampling { seed: 3 }", 20);
   const auto other = Samples(50, "n_best: 2 sampling { seed: 4 }");

@@ -22,7 +22,7 @@ int64_t LimitOf(const std::string& text, int64_t source_ids,
 // 4 words.
 constexpr TargetLengths kScan = {.longest = 49, .ratio = 5};
 
-TEST(OutputLimitTest, ReachesTheTargetsOfTheTraining) {
+TEST(OutputLimitTest, CoversTheTrainingTargets) {
   EXPECT_EQ(LimitOf("", 10, kScan), 51);  // 5 * 10 + 1
   EXPECT_EQ(LimitOf("", 5, kScan), 26);
   EXPECT_EQ(LimitOf("beam: 3", 20, kScan), 59);  // 49 + 10
@@ -31,13 +31,13 @@ TEST(OutputLimitTest, ReachesTheTargetsOfTheTraining) {
   EXPECT_EQ(LimitOf("", 40, kScan), 90);  // 2 * 40 + 10
 }
 
-TEST(OutputLimitTest, IsTwiceTheSourceAndTenWhereNothingIsKnown) {
+TEST(OutputLimitTest, IsTwiceTheSourcePlusTenByDefault) {
   for (const int64_t ids : {1, 2, 7, 100}) {
     EXPECT_EQ(LimitOf("", ids, {}), 2 * ids + 10);
   }
 }
 
-TEST(OutputLimitTest, ALimitThatIsSetHolds) {
+TEST(OutputLimitTest, AConfiguredLimitApplies) {
   EXPECT_EQ(LimitOf("max_length: 3", 10, kScan), 23);
   EXPECT_EQ(LimitOf("max_length_ratio: 0.25", 10, kScan), 12);
   EXPECT_EQ(LimitOf("max_length_ratio: 0 max_length: 7", 10, kScan), 7);

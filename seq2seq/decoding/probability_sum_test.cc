@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-TEST(AddProbabilitiesTest, OfHandComputedOnes) {
+TEST(AddProbabilitiesTest, MatchesHandComputedValues) {
   std::vector<float> sum = {std::log(0.25F), std::log(0.5F), -kInf, -kInf,
                             -200};
   AddProbabilities({std::log(0.5F), -kInf, std::log(0.5F), -kInf, -200},
@@ -25,7 +25,7 @@ TEST(AddProbabilitiesTest, OfHandComputedOnes) {
   EXPECT_NEAR(sum[4], -200 + std::log(2.0), 1e-4);
 }
 
-TEST(AddProbabilitiesTest, OfAnyNumber) {
+TEST(AddProbabilitiesTest, AcceptsAnySize) {
   for (const size_t size : {0, 1, 1023, 1024, 1025, 3000}) {
     std::vector<float> x(size);
     std::vector<float> sum(size);

@@ -49,7 +49,7 @@ TEST(RepetitionTest, ScoresOfSeenIdsAreDividedOrMultiplied) {
   EXPECT_THAT(Changed(Penalty(2), {}), ElementsAre(3, -2, 0, 1));
 }
 
-TEST(RepetitionTest, IdsBeyondTheVocabularyArePassedOver) {
+TEST(RepetitionTest, IdsBeyondTheVocabularyAreIgnored) {
   EXPECT_THAT(Changed(Penalty(2), {-1, 4, 9, 3}), ElementsAre(3, -2, 0, 0.5));
   EXPECT_THAT(Changed(NGrams(1), {-1, 4, 3}),
               ElementsAre(3, -2, 0, kMinusInfinity));
@@ -76,7 +76,7 @@ TEST(RepetitionTest, AShortTextRepeatsNothing) {
               ElementsAre(kMinusInfinity, -2, 0, 1));
 }
 
-TEST(RepetitionTest, WhatIsImpossibleStaysSo) {
+TEST(RepetitionTest, ImpossibleIdsStayImpossible) {
   SearchConfig config = Penalty(2);
   config.set_no_repeat_ngram(1);
   EXPECT_THAT(Changed(config, {0}, {kMinusInfinity, 1, 1, 1}),

@@ -49,11 +49,11 @@ void ExpectShares(const SamplingConfig& config,
   }
 }
 
-TEST(SamplerTest, DrawsEachIdAsOftenAsItIsProbable) {
+TEST(SamplerTest, DrawsEachIdWithItsProbability) {
   ExpectShares(SamplingConfig(), {0.1, 0.4, 0.2, 0.3});
 }
 
-TEST(SamplerTest, ExcludedIdsLeaveTheirShareToTheOthers) {
+TEST(SamplerTest, ExcludedIdsRaiseOtherProbabilities) {
   ExpectShares(SamplingConfig(), {0.1 / 0.6, 0, 0.2 / 0.6, 0.3 / 0.6}, {1});
 }
 
@@ -63,7 +63,7 @@ TEST(SamplerTest, TemperatureIsAPowerOfTheProbabilities) {
   ExpectShares(config, {0.01 / 0.3, 0.16 / 0.3, 0.04 / 0.3, 0.09 / 0.3});
 }
 
-TEST(SamplerTest, TopKKeepsTheLikeliest) {
+TEST(SamplerTest, TopKKeepsTheMostLikelyIds) {
   SamplingConfig config;
   config.set_top_k(2);
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
@@ -73,7 +73,7 @@ TEST(SamplerTest, TopKKeepsTheLikeliest) {
   ExpectShares(config, {0.1, 0.4, 0.2, 0.3});
 }
 
-TEST(SamplerTest, TopPKeepsTheFewestThatHoldIt) {
+TEST(SamplerTest, TopPKeepsTheFewestIds) {
   SamplingConfig config;
   config.set_top_p(0.65);
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
@@ -88,7 +88,7 @@ TEST(SamplerTest, TopPKeepsTheFewestThatHoldIt) {
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
 }
 
-TEST(SamplerTest, MinPKeepsWhatIsNotFarBelowTheLikeliest) {
+TEST(SamplerTest, MinPKeepsIdsNearTheMostLikelyId) {
   SamplingConfig config;
   config.set_min_p(0.45);
   ExpectShares(config, {0, 0.4 / 0.9, 0.2 / 0.9, 0.3 / 0.9});
@@ -107,7 +107,7 @@ TEST(SamplerTest, MinPKeepsWhatIsNotFarBelowTheLikeliest) {
   ExpectShares(config, {0, 0.16 / 0.25, 0, 0.09 / 0.25});
 }
 
-TEST(SamplerTest, MinPCutsWhatTopKAndTopPLeft) {
+TEST(SamplerTest, MinPAppliesAfterTopKAndTopP) {
   SamplingConfig config;
   config.set_min_p(0.6);
   config.set_top_k(3);
@@ -123,7 +123,7 @@ TEST(SamplerTest, MinPCutsWhatTopKAndTopPLeft) {
 
 // Id i of 3,000 has weight 1 + i * 7 % 3000. The nucleus that contains half of
 // the probability consists of the 879 ids with the greatest weights.
-TEST(SamplerTest, TopPOfAVocabularyKeepsTheLikeliestToo) {
+TEST(SamplerTest, TopPKeepsTheMostLikelyIdsOfALargeVocabulary) {
   constexpr int32_t kIds = 3000;
   std::vector<float> logits;
   double total = 0;
@@ -143,7 +143,7 @@ TEST(SamplerTest, TopPOfAVocabularyKeepsTheLikeliestToo) {
   }
 }
 
-TEST(SamplerTest, OfEqualsTheLowerIdsAreKept) {
+TEST(SamplerTest, LowerIdsAreKeptInTies) {
   SamplingConfig config;
   config.set_top_k(2);
   const std::vector<double> shares =
@@ -153,7 +153,7 @@ TEST(SamplerTest, OfEqualsTheLowerIdsAreKept) {
   EXPECT_NEAR(shares[2], 0.5, 1e-4);
 }
 
-TEST(SamplerTest, WithoutAPossibleIdThereIsNone) {
+TEST(SamplerTest, ReturnsNoIdIfNoneIsPossible) {
   Arena arena;
   Sampler sampler(SamplingConfig(), 3, arena);
   const float infinity = std::numeric_limits<float>::infinity();

@@ -48,7 +48,7 @@ TEST(SearchValidationTest, AcceptsTheDefaultAndTheEdges) {
             "");
 }
 
-TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
+TEST(SearchValidationTest, NamesTheFieldOutOfRange) {
   EXPECT_THAT(ProblemOf("beam: 0"), HasSubstr("beam: "));
   EXPECT_THAT(ProblemOf("beam: 65"), HasSubstr("beam: "));
   EXPECT_THAT(ProblemOf("length_penalty: nan"), HasSubstr("length_penalty: "));
@@ -74,7 +74,7 @@ TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
   EXPECT_THAT(ProblemOf("no_repeat_ngram: -1"), HasSubstr("no_repeat_ngram: "));
 }
 
-TEST(SearchValidationTest, AskForNoMoreThanABeamFinds) {
+TEST(SearchValidationTest, NBestIsAtMostTheBeam) {
   EXPECT_THAT(ProblemOf("beam: 3 n_best: 4"),
               HasSubstr("n_best: must be at most `beam` (3); got 4"));
   EXPECT_THAT(ProblemOf("beam: 3 sampling {}"),

@@ -45,7 +45,7 @@ TEST(GreatestLinksTest, LinksEachTargetWordOnce) {
               ElementsAre(AlignmentLink{0, 1}, AlignmentLink{1, 0}));
 }
 
-TEST(GreatestLinksTest, TakesTheFirstOfEqualsAndSkipsEmptyRows) {
+TEST(GreatestLinksTest, TakesTheFirstInTiesAndSkipsEmptyRows) {
   EXPECT_THAT(MaxWeightLinks({0.5f, 0.5f, 0.0f, 0.0f}, 2, 2, 2),
               ElementsAre(AlignmentLink{0, 0}));
   EXPECT_THAT(MaxWeightLinks({}, 3, 0, 3), IsEmpty());

@@ -77,7 +77,7 @@ TEST(BleuStatisticsTest, AreCountsOfASentence) {
               ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
 }
 
-TEST(BleuStatisticsTest, OfACorpusAreTheSums) {
+TEST(BleuStatisticsTest, ACorpusHasTheSums) {
   ExampleMetric metric = {"bleu", &kBleu};
   for (size_t i = 0; i < Predictions().size(); ++i) {
     metric.Add(BleuStatistics(Predictions()[i], OneReference()[i],

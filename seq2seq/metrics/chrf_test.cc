@@ -53,7 +53,9 @@ TEST(CorpusChrfTest, EqualsSacreBleuOnACorpus) {
               kTolerance);
 }
 
-TEST(CorpusChrfTest, OfNothingIsZero) { EXPECT_EQ(CorpusChrf({}, {}), 0.0); }
+TEST(CorpusChrfTest, IsZeroForAnEmptyCorpus) {
+  EXPECT_EQ(CorpusChrf({}, {}), 0.0);
+}
 
 TEST(ChrfSignatureTest, SaysHowTheScoreWasComputed) {
   EXPECT_EQ(ChrfSignature(),
@@ -74,7 +76,7 @@ TEST(ChrfStatisticsTest, AreNgramsOfBothSidesAndSharedOnes) {
       kChrfPlusPlus.width);
 }
 
-TEST(ChrfStatisticsTest, OfACorpusAreTheSums) {
+TEST(ChrfStatisticsTest, ACorpusHasTheSums) {
   const std::vector<std::string> predictions = {"a cat sat", "dogs", ""};
   const std::vector<std::vector<std::string>> references = {
       {"the cat sat"}, {"a dog"}, {"x"}};

@@ -81,7 +81,7 @@ TEST(CiderDTest, EqualsPycocoevalcap) {
   std::printf("%d corpora, largest difference %g\n", corpora, greatest);
 }
 
-TEST(CiderDTest, OfEqualSentencesIsTen) {
+TEST(CiderDTest, IsTenForEqualSentences) {
   const std::vector<Words> sentences = {Split("a b c d"), Split("e f g h")};
   EXPECT_THAT(
       CiderD(sentences,
@@ -93,7 +93,7 @@ TEST(CiderDTest, OfEqualSentencesIsTen) {
       ElementsAre(0));
 }
 
-TEST(CiderDTest, OfOtherOrNoWordsIsZero) {
+TEST(CiderDTest, IsZeroForOtherOrNoWords) {
   EXPECT_THAT(
       CiderD(std::vector<Words>{Split("x y"), {}},
              std::vector<std::vector<Words>>{{Split("a b")}, {Split("c d")}}),

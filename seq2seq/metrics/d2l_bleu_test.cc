@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"A B B C D", "A B C D E F", 0.6815}));
 
 // For "A B B C D" against "A B C D E F", p_3 is 1/3 and p_4 is 0.
-TEST(D2lBleuOrderTest, UsesTheOrdersAskedFor) {
+TEST(D2lBleuOrderTest, UsesTheGivenOrders) {
   const std::vector<std::string> prediction = Words("A B B C D");
   const std::vector<std::string> label = Words("A B C D E F");
   EXPECT_NEAR(D2lBleu(prediction, label, 1), 0.732295, 1e-6);

@@ -29,7 +29,7 @@ TEST(NgramsTest, ShortSequencesHaveNoLongNgrams) {
   EXPECT_EQ(NumNgrams({}, 1), 0);
 }
 
-TEST(NgramsTest, SharesNoMoreThanThePoorerSideHas) {
+TEST(NgramsTest, SharesAtMostTheSmallerCount) {
   const Units a = {"x", "x", "x", "y"};
   const Units b = {"x", "z", "x"};
   EXPECT_EQ(SharedNgrams(CountNgrams(a, 1), CountNgrams(b, 1)), 2);

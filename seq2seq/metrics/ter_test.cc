@@ -46,7 +46,7 @@ TEST(CorpusTerTest, DividesByTheMeanLengthOfTheReferences) {
   EXPECT_DOUBLE_EQ(CorpusTer({"a x"}, {{"a b", "a b c d"}}), 100.0 / 3);
 }
 
-TEST(CorpusTerTest, OfEmptyTexts) {
+TEST(CorpusTerTest, AcceptsEmptyTexts) {
   EXPECT_EQ(CorpusTer({}, {}), 0);
   EXPECT_EQ(CorpusTer({""}, {{""}}), 0);
   EXPECT_EQ(CorpusTer({"a"}, {{""}}), 100);

@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(Cells, RecurrentDecoderTest,
                                            "reset_gate: RESET_BEFORE layers: 2",
                                            "cell: LSTM layers: 2"));
 
-TEST_P(RecurrentDecoderTest, OneAttentionIsThatOfEachStep) {
+TEST_P(RecurrentDecoderTest, OneAttentionEqualsTheAttentionOfEachStep) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   int of_history = 0;
@@ -153,7 +153,7 @@ TEST_P(RecurrentDecoderTest, OneAttentionIsThatOfEachStep) {
   EXPECT_EQ(of_history, 2 * 2);
 }
 
-TEST_P(RecurrentDecoderTest, WhatAnAttentionIsMadeOfChangesNothing) {
+TEST_P(RecurrentDecoderTest, OneAttentionEqualsStepsForAllPartsOfAttention) {
   for (const char* attention :
        {"additive {} normalizer { sparsemax {} }", "dot {} window: 2",
         "dot {} position_encoding { rotary {} }",
@@ -171,7 +171,7 @@ constexpr const char* kFixedContexts[] = {
     "query: CURRENT_STATE readout: ATTENTIONAL",
     "query: CURRENT_STATE readout: STATE_CONTEXT_EMBEDDING"};
 
-TEST_P(RecurrentDecoderTest, AFixedContextIsThatOfEachStep) {
+TEST_P(RecurrentDecoderTest, AFixedContextEqualsTheContextOfEachStep) {
   for (const char* decoder : kFixedContexts) {
     ExpectThatStepsAgree(Model(absl::StrCat("context: LAST_STATE ", decoder)));
   }
@@ -180,7 +180,7 @@ TEST_P(RecurrentDecoderTest, AFixedContextIsThatOfEachStep) {
 
 // A source of one word has one state. The context LAST_STATE must therefore
 // equal the context of an average attention.
-TEST_P(RecurrentDecoderTest, AFixedContextEntersWhereThatOfAnAttentionDoes) {
+TEST_P(RecurrentDecoderTest, AFixedContextEntersLikeAnAttentionContext) {
   const std::vector<EncodedPair> pairs = {{{8}, {5, 5, 6, 4, 3}},
                                           {{4}, {4, 7, 3}}};
   for (const char* decoder : kFixedContexts) {

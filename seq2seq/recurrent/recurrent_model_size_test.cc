@@ -11,7 +11,7 @@ int64_t CountOf(const Configs& configs) {
   return TestModel<float>(configs).store().num_elements();
 }
 
-TEST(RecurrentModelSizeTest, OfTheDecoderWithTheContextInItsRecurrence) {
+TEST(RecurrentModelSizeTest, CountsADecoderWithTheContextInItsRecurrence) {
   // Parameter counts:
   //   embeddings  9 * 3 and 8 * 2
   //   encoder     12 * 3 + 12 * 4 + 2 * 12
@@ -30,7 +30,7 @@ TEST(RecurrentModelSizeTest, ResettingBeforeHasOneBiasAGate) {
             27 + 16 + 96 + 45 + 132 + 40);
 }
 
-TEST(RecurrentModelSizeTest, OfABidirectionalEncoderAndAWideReadout) {
+TEST(RecurrentModelSizeTest, CountsABidirectionalEncoderAndAWideReadout) {
   // Parameter counts:
   //   encoder  2 * (16 * 3 + 16 * 4 + 2 * 16)
   //   bridge   5 * 8 + 5
@@ -45,7 +45,7 @@ TEST(RecurrentModelSizeTest, OfABidirectionalEncoderAndAWideReadout) {
       27 + 16 + 288 + 45 + 28 + 340 + 128);
 }
 
-TEST(RecurrentModelSizeTest, OfInputFeeding) {
+TEST(RecurrentModelSizeTest, CountsInputFeeding) {
   // Parameter counts:
   //   decoder             12 * (2 + 4) + 12 * 4 + 2 * 12
   //   attentional vector  4 * (4 + 4)
@@ -57,7 +57,7 @@ TEST(RecurrentModelSizeTest, OfInputFeeding) {
             27 + 16 + 108 + 144 + 32 + 40);
 }
 
-TEST(RecurrentModelSizeTest, OfTheBaselines) {
+TEST(RecurrentModelSizeTest, CountsTheBaselines) {
   EXPECT_EQ(CountOf({"embedding: 3 hidden: 4", nullptr,
                      "embedding: 2 hidden: 4 context: LAST_STATE"}),
             27 + 16 + 108 + 144 + 40);

@@ -14,7 +14,7 @@ namespace {
 
 // Reading all ids at once must give the same result at each position as reading
 // them one by one.
-TEST(GrowingDecoderTest, IdsAtOnceAreIdsOneAfterAnother) {
+TEST(GrowingDecoderTest, IdsAtOnceEqualIdsOneByOne) {
   const GrowingDecoder<double> decoder(12, 40, 3);
   ParameterStore<double> none;
   none.Finalize(0);

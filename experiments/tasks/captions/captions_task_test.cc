@@ -87,7 +87,7 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
 
 // If `tokens` has no vocabulary, the tokens are the words of the data in lower
 // case.
-TEST(CaptionsTaskTest, SentencesMayBePieces) {
+TEST(CaptionsTaskTest, SentencesMayBeSubwords) {
   const std::unique_ptr<Task> task = TaskOf("tokens {}");
   Tape<float> tape;
   Forward<float> forward(tape, task->model().parameters(), nullptr);
@@ -101,7 +101,7 @@ TEST(CaptionsTaskTest, SentencesMayBePieces) {
   EXPECT_THAT(task->Files().at("vocab.txt"), HasSubstr("\n[SEP]\n"));
 }
 
-TEST(CaptionsTaskTest, WithoutCrossAttentionNothingIsLookedAt) {
+TEST(CaptionsTaskTest, WithoutCrossAttentionThereAreNoMaps) {
   const std::unique_ptr<Task> task = TaskOf("cross_attention: false");
   Tape<float> tape;
   Forward<float> forward(tape, task->model().parameters(), nullptr);

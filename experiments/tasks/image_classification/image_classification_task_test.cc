@@ -53,7 +53,7 @@ std::unique_ptr<Task> TaskOf(
 
 constexpr size_t kFirstLabel = 2;  // the label of the first image
 
-TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
+TEST(ImageClassificationTaskTest, ShowsTheAttendedParts) {
   for (const char* pooling : {"CLASS_TOKEN", "MEAN"}) {
     const std::unique_ptr<Task> task =
         TaskOf(absl::StrCat("patch: 7 pooling: ", pooling));
@@ -102,7 +102,7 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
 }
 
 // The model predicts the class of the first image for all images.
-TEST(ImageClassificationTaskTest, ShowsTheSurestMissesAndTheConfusion) {
+TEST(ImageClassificationTaskTest, ShowsTheMostConfidentErrorsAndTheConfusion) {
   const std::unique_ptr<Task> task = TaskOf("patch: 7");
   ParameterStore<float>& store = task->model().parameters();
   store.value(*store.FindByName("head.bias"))[kFirstLabel] = 3;

@@ -61,7 +61,7 @@ std::vector<std::string> MeasuredBy(Task& task) {
   return names;
 }
 
-TEST(MaskedWordsTaskTest, MeasuresWhatItDeclares) {
+TEST(MaskedWordsTaskTest, ReportsItsDeclaredMetrics) {
   constexpr char kGrammar[] = "grammar { train: 60 dev: 20 test: 0 }";
   EXPECT_THAT(MeasuredBy(*TaskOf(kGrammar, "block: 32")),
               ::testing::ElementsAre("loss", "token_accuracy", "unigram_loss"));
@@ -150,7 +150,7 @@ std::string ProblemsOf(const Task& task) {
   return text;
 }
 
-TEST(MaskedWordsTaskTest, SaysWhatOfTheDataDoesNotFit) {
+TEST(MaskedWordsTaskTest, ReportsDataThatDoesNotFit) {
   constexpr char kGrammar[] = "grammar { train: 9 }";
   EXPECT_EQ(ProblemsOf(*TaskOf(kGrammar, "")), "");
   EXPECT_THAT(ProblemsOf(*TaskOf(kGrammar, "block: 600")),

@@ -78,7 +78,7 @@ TEST(RegressionTask, GroupsHaveAsManyPointsAsTheyNeed) {
   EXPECT_THAT(map.title, HasSubstr("to groups of 2 training points"));
 }
 
-TEST(RegressionTask, DrawsTheTruthWhereItIsKnown) {
+TEST(RegressionTask, DrawsTheTruthIfItIsKnown) {
   const std::unique_ptr<Task> task =
       BuildTask(ConfigOf(10), BuiltInPlugins()).value();
   Tape<float> tape;
@@ -130,7 +130,7 @@ TEST(RegressionTask, ListsLearnedWidths) {
   EXPECT_THAT(fixed->Show(of_fixed, /*final=*/true).sections, IsEmpty());
 }
 
-TEST(RegressionTask, ABatchHasSoManyWeights) {
+TEST(RegressionTask, ABatchHasALimitedNumberOfWeights) {
   Experiment config = ConfigOf(50000);
   const auto problem = [&] {
     ConfigProblems problems;
@@ -145,7 +145,7 @@ TEST(RegressionTask, ABatchHasSoManyWeights) {
             "batch attends to all of them");
 }
 
-TEST(RegressionTask, AScoreMustKnowTheDistancesOfThePoints) {
+TEST(RegressionTask, AScoreMustSupportTheDistancesOfPoints) {
   Experiment config = ConfigOf(10);
   auto& score =
       *config.mutable_model()->mutable_attention()->mutable_relative_dot();
@@ -168,7 +168,7 @@ TEST(RegressionTask, AScoreMustKnowTheDistancesOfThePoints) {
       "are 10 apart");
 }
 
-TEST(RegressionTask, QueriesHaveNoHistory) {
+TEST(RegressionTask, RejectsScoresThatReadEarlierWeights) {
   Experiment config = ConfigOf(10);
   config.mutable_model()->mutable_attention()->mutable_coverage();
   ConfigProblems problems;

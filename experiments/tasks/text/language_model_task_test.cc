@@ -106,7 +106,7 @@ std::string Characters(int64_t first, int64_t count) {
 
 // Prompts must begin at each fifth of the text. A prompt must have the length
 // of half a block, but at most 32 characters and at most the rest of the text.
-TEST(LanguageModelTaskTest, ContinuesWhatStandsAtFifthsOfTheText) {
+TEST(LanguageModelTaskTest, ContinuesPromptsFromEachFifthOfTheText) {
   const std::pair<int64_t, std::vector<int64_t>> cases[] = {
       {16, {8, 8, 8, 8, 8}}, {100, {32, 32, 32, 32, 21}}, {1, {1, 1, 1, 1, 1}}};
   for (const auto& [block, lengths] : cases) {
@@ -134,7 +134,7 @@ TEST(LanguageModelTaskTest, ContinuesWhatStandsAtFifthsOfTheText) {
   }
 }
 
-TEST(LanguageModelTaskTest, DeclaresWhatItMeasures) {
+TEST(LanguageModelTaskTest, DeclaresItsMetrics) {
   const std::unique_ptr<Task> task =
       TaskOf("grammar { train: 30 dev: 10 test: 10 }", "block: 16");
   Tape<float> tape;
@@ -156,7 +156,7 @@ std::string ProblemsOf(const std::string& data, const std::string& model) {
   return text;
 }
 
-TEST(LanguageModelTaskTest, SaysWhatOfTheDataDoesNotFit) {
+TEST(LanguageModelTaskTest, ReportsDataThatDoesNotFit) {
   EXPECT_EQ(ProblemsOf("grammar { train: 30 }", "block: 32"), "");
   EXPECT_THAT(ProblemsOf("grammar { train: 30 }", "block: 9 examples: LINES"),
               HasSubstr("model.language_model.block: must be at least "));
@@ -190,7 +190,7 @@ TEST(LanguageModelTaskTest, NamedTokensMustBeThere) {
               StartsWith(absl::StrCat(kTokens, "folder: nowhere/vocab.json")));
 }
 
-TEST(LanguageModelTaskTest, PiecesOfWordsAreThoseOfAFolder) {
+TEST(LanguageModelTaskTest, SubwordsComeFromAFolder) {
   const std::string folder = ::testing::TempDir();
   const std::string model = absl::StrCat(
       "block: 16 unit: BYTE_PAIRS tokens { folder: '", folder, "' }");

@@ -88,7 +88,7 @@ TEST(TextClassificationTaskTest, TheWordsOfTheTrainingTextsAreItsTokens) {
                   Key("model.text_classifier.bert.masked_words.vocabulary")));
 }
 
-TEST(TextClassificationTaskTest, SaysWhatCannotBeRead) {
+TEST(TextClassificationTaskTest, ReportsUnreadableFiles) {
   const std::unique_ptr<Task> task =
       TaskOf("grammaticality { train: 30 dev: 20 test: 11 }",
              "vocabulary: '/no/vocabulary'");

@@ -128,7 +128,7 @@ TEST_F(PairsSourceTest, ReadsCompressedFilesAndColumns) {
   EXPECT_THAT(data->dev.pairs[1].target, ElementsAre("c"));
 }
 
-TEST_F(PairsSourceTest, TestsHaveNames) {
+TEST_F(PairsSourceTest, TestSplitsHaveNames) {
   const auto data =
       Load(absl::StrCat("train {", Lines("s", "t"), "} test { name: 'news' ",
                         Lines("s", "t"), "} test { ", Lines("t", "s"), "}"));
@@ -139,7 +139,7 @@ TEST_F(PairsSourceTest, TestsHaveNames) {
   EXPECT_EQ(data->digests.count("data.pairs.test[1].target"), 1);
 }
 
-TEST_F(PairsSourceTest, CountsWhatTrainingLeavesOut) {
+TEST_F(PairsSourceTest, CountsPairsThatTrainingOmits) {
   Write("s", "a\n\nsame words\nb b b\nc\n \n");
   Write("t", "w\nx\nsame words\ny y y y\nz z z\nv\n");
   const auto data = Load(absl::StrCat("max_tokens: 3 max_ratio: 2.5 train {",
@@ -180,7 +180,7 @@ TEST_F(PairsSourceTest, DrawsDevFromTrain) {
                        HasSubstr("leave nothing to train on")));
 }
 
-TEST_F(PairsSourceTest, TheDevSampleTeachesNoSubwords) {
+TEST_F(PairsSourceTest, TheDevSampleDoesNotTrainSubwords) {
   // Characters that no normalization rule of a model contains.
   const std::vector<std::string> rare = {"\u1200", "\u1208", "\u1210"};
   std::string sources;
@@ -234,7 +234,7 @@ TEST_F(PairsSourceTest, SubwordsAreTrainedAndKept) {
   EXPECT_TRUE(given->files == data->files);
 }
 
-TEST_F(PairsSourceTest, ARunThatGoesOnReadsTheModelThatItHasKept) {
+TEST_F(PairsSourceTest, AResumedRunReadsItsStoredModel) {
   const std::string options = absl::StrCat(
       "subwords { vocabulary_size: 26 } train {", Lines("s", "t"), "}");
   const auto data = Load(options);
@@ -260,7 +260,7 @@ TEST_F(PairsSourceTest, ARunThatGoesOnReadsTheModelThatItHasKept) {
               StatusIs(absl::StatusCode::kNotFound, "no subwords.model"));
 }
 
-TEST_F(PairsSourceTest, SamplingKeepsTheTextOfWhatIsTrainedOn) {
+TEST_F(PairsSourceTest, SamplingKeepsTheTextOfTrainingPairs) {
   Write("s", "A b.\n\nC d e.\nF.\n");
   Write("t", "W x.\nU\nY z.\nV u.\n");
   const std::string files = absl::StrCat("train {", Lines("s", "t"), "}");
@@ -285,7 +285,7 @@ TEST_F(PairsSourceTest, SamplingKeepsTheTextOfWhatIsTrainedOn) {
 }
 
 // Each epoch must sample new ids. Going back to an epoch must reproduce them.
-TEST_F(PairsSourceTest, AnEpochHasSubwordsOfItsOwn) {
+TEST_F(PairsSourceTest, EachEpochHasItsOwnSubwords) {
   std::string text;
   for (int i = 0; i < 40; ++i) absl::StrAppend(&text, "line ", i * i, "\n");
   Write("s", text);
@@ -338,7 +338,7 @@ TEST_F(PairsSourceTest, SamplingNeedsAModelThatCanSample) {
   EXPECT_THAT(given("CHARACTERS", ""), HasSubstr("a character model has"));
 }
 
-TEST_F(PairsSourceTest, SidesMayHaveSubwordsOfTheirOwn) {
+TEST_F(PairsSourceTest, SidesMayHaveSeparateSubwords) {
   const auto data =
       Load(absl::StrCat("subwords { joint: false kind: CHARACTERS } train {",
                         Lines("s", "t"), "}"));
@@ -431,7 +431,7 @@ std::string ConfigProblemsOf(const std::string& data) {
   return loaded.ok() ? "" : std::string(loaded.status().message());
 }
 
-TEST(PairsConfigTest, FilesOrDataPath) {
+TEST(PairsConfigTest, RequiresFilesOrDataPath) {
   EXPECT_EQ(ConfigProblemsOf("pairs { train { source: 's' target: 't' } }"),
             "");
   EXPECT_THAT(ConfigProblemsOf("path: 'x' "

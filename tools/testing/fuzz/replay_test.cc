@@ -75,7 +75,7 @@ void Damage(Numbers* numbers, std::string* bytes) {
 
 class ReplayTest : public ::testing::TestWithParam<FuzzedReader> {};
 
-TEST_P(ReplayTest, NoDamageToASeedCrashes) {
+TEST_P(ReplayTest, DamagedSeedsDoNotCrash) {
   const std::vector<std::string> seeds = SeedsOf(GetParam().name);
   ASSERT_THAT(seeds, Not(IsEmpty()));
   GetParam().read("");
