@@ -155,7 +155,7 @@ bool AttentionLayer<T>::SupportsBlockedKernel() const {
 }
 
 template <typename T>
-bool AttentionLayer<T>::WeightsAreChanged(Forward<T>& forward) const {
+bool AttentionLayer<T>::HookNeedsStoredWeights(Forward<T>& forward) const {
   return forward.Request("scores").changes_path() ||
          forward.Request("weights").changes_path();
 }
@@ -256,7 +256,7 @@ AttentionResult<T> AttentionLayer<T>::AttendRows(
   // One operation computes weights and context if no step comes between them.
   if (parts_.normalizer->IsSoftmax() && !bias.distance.has_value() &&
       !parts_.sink.has_value() && parts_.map_after == nullptr && !drop &&
-      !WeightsAreChanged(forward)) {
+      !HookNeedsStoredWeights(forward)) {
     const WeightsAndContext<T> both = MaskedSoftmaxContext(
         AddBias(scores, bias.difference), in.mask, values, in.positions);
     return {both.context, weights_site(both.weights)};
@@ -470,7 +470,7 @@ AttentionResult<T> AttentionLayer<T>::Attend(
     in.mask.selected = parts_.selection->Select(forward, in);
   }
   std::optional<Var<T>> context;
-  if (inputs.context_only && !WeightsAreChanged(forward)) {
+  if (inputs.context_only && !HookNeedsStoredWeights(forward)) {
     const AttentionStatistics rows =
         forward.NewRowStatistics("weights", in.queries.shape());
     context = BlockedContext(forward, in, values, bias, rows);

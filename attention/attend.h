@@ -128,7 +128,7 @@ class AttentionLayer {
   // Whether normalizer, maps and score allow the blocked kernel.
   bool SupportsBlockedKernel() const;
   // Whether a hook replaces scores or weights, or needs their gradients.
-  bool WeightsAreChanged(Forward<T>& forward) const;
+  bool HookNeedsStoredWeights(Forward<T>& forward) const;
   // The context from the blocked kernel. `nullopt` if the layer cannot use the
   // kernel.
   std::optional<Var<T>> BlockedContext(Forward<T>& forward,

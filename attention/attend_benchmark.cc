@@ -153,7 +153,7 @@ void UpdateMixer(benchmark::State& state, const std::string& /*name*/,
       << config;
   const AttentionRegistry registry;
   ParameterStore<float> store;
-  StateSlots slots;
+  StateSlotNames slots;
   const MixerLayer<float> layer(
       registry.mixers, options,
       {store.Root(), kWidth, SlotScope(slots, "layer")});

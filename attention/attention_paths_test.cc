@@ -161,9 +161,9 @@ TEST(AttentionPathsTest, GradientsOfEveryCombination) {
     // sparsemax and top_k check derivatives at other points.
     if (config.find("sparsemax") != std::string::npos) continue;
     if (config.find("top_k") != std::string::npos) continue;
-    std::vector<CheckedInput> inputs = {{{1, kHeads, 3, kWidth}},
-                                        {{1, kHeads, 5, kWidth}},
-                                        {{1, kHeads, 5, 2}}};
+    std::vector<TestInputSpec> inputs = {{{1, kHeads, 3, kWidth}},
+                                         {{1, kHeads, 5, kWidth}},
+                                         {{1, kHeads, 5, 2}}};
     for (const ParameterInfo& info : Get<double>(config).store.parameters()) {
       inputs.push_back({info.shape});
     }

@@ -62,7 +62,7 @@ void AttentionRegistry::Validate(const Attention& config,
                  absl::StrCat(after->name,
                               " maps scores, and not weights: use map_before"));
   }
-  if (config.has_selection()) ValidateSelection(config, widths, problems);
+  if (config.has_selection()) ValidateKeySelection(config, widths, problems);
   problems.CheckRanges(config.forget(), "forget");
   if (config.forget().has_none() && config.forget().bias() != 0) {
     problems.Note("forget.none",
@@ -93,9 +93,9 @@ void AttentionRegistry::Validate(const Attention& config,
   }
 }
 
-void AttentionRegistry::ValidateSelection(const Attention& config,
-                                          const ScoreWidths& widths,
-                                          ConfigProblems& problems) const {
+void AttentionRegistry::ValidateKeySelection(const Attention& config,
+                                             const ScoreWidths& widths,
+                                             ConfigProblems& problems) const {
   const ConfigProblems::Scope scope(problems, "selection");
   selections.ValidateChoice(config.selection(), problems, widths);
   const KeySelectionInfo* const info = selections.Find(config.selection());

@@ -26,7 +26,7 @@ class Attention;
 
 template <typename T>
 using ScorerFactory =
-    OptionFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
+    PluginFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
 
 // Return whether the config has a forget gate or a key selection. The option
 // `none` counts as absent.
@@ -43,7 +43,7 @@ inline constexpr bool kAsksOptions =
 };  // NOLINT(readability/braces)
 
 // A registered score. The description is its formula, such as "q . k".
-struct ScorerInfo : NumericInfo<ScorerFactory, ScoreWidths> {
+struct ScorerInfo : TemplatePluginInfo<ScorerFactory, ScoreWidths> {
   // Whether a score with these options depends on the positions of query or
   // key.
   bool (*position_aware)(const google::protobuf::Message& options);
@@ -94,8 +94,8 @@ class AttentionRegistry : public PluginRegistry<Attention, ScorerInfo> {
   MixerRegistry mixers;
 
  private:
-  void ValidateSelection(const Attention& config, const ScoreWidths& widths,
-                         ConfigProblems& problems) const;
+  void ValidateKeySelection(const Attention& config, const ScoreWidths& widths,
+                            ConfigProblems& problems) const;
 };
 
 #define REGARD_SCORING_FUNCTION(name, formula) \

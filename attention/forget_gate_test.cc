@@ -126,7 +126,7 @@ TEST(ForgetGateDeathTest, ABiasCoversAllScores) {
 // and 0.
 TEST(ForgetGateTest, SumsLogarithmsOfGates) {
   ParameterStore<double> store;
-  StateSlots slots;
+  StateSlotNames slots;
   const SlotScope scope(slots, "layer");
   const ForgetGate<double> gate(
       ParseAs<Forget>("bias: 1"), store.Root(),

@@ -82,10 +82,11 @@ class HeadOutput {
 
 template <typename T>
 using HeadOutputFactory =
-    OptionFactory<HeadOutput<T>, ParameterScope<T>, const HeadOutputWidths&>;
+    PluginFactory<HeadOutput<T>, ParameterScope<T>, const HeadOutputWidths&>;
 
 // A registered head output. The description is its formula.
-struct HeadOutputInfo : NumericInfo<HeadOutputFactory, HeadOutputWidths> {
+struct HeadOutputInfo
+    : TemplatePluginInfo<HeadOutputFactory, HeadOutputWidths> {
   int64_t joined_heads;
 
   template <typename Plugin>

@@ -74,10 +74,10 @@ KeyRanges EmptyKeyRanges(Tape<T>& tape, const ScoreInputs<T>& in,
 }
 
 template <typename T>
-using KeySelectionFactory = OptionFactory<KeySelection<T>, const ScoreWidths&>;
+using KeySelectionFactory = PluginFactory<KeySelection<T>, const ScoreWidths&>;
 
 // A registered selection. The description says which keys it selects.
-struct KeySelectionInfo : NumericInfo<KeySelectionFactory, ScoreWidths> {
+struct KeySelectionInfo : TemplatePluginInfo<KeySelectionFactory, ScoreWidths> {
   bool compares_keys;
 
   template <typename Plugin>

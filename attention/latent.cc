@@ -145,11 +145,11 @@ void ValidateLatentAttention(const AttentionRegistry& registry,
 }
 
 template <typename T>
-LatentKeys<T>::LatentKeys(const AttentionRegistry& registry,
-                          const Latent& complete,
-                          const ParameterScope<T>& scope,
-                          const LatentWidths& widths,
-                          const LinearOptions& projection)
+LatentKeyValueLayer<T>::LatentKeyValueLayer(const AttentionRegistry& registry,
+                                            const Latent& complete,
+                                            const ParameterScope<T>& scope,
+                                            const LatentWidths& widths,
+                                            const LinearOptions& projection)
     : options_(complete),
       widths_(widths),
       latent_(scope.Sub("latent"), widths.key_input,
@@ -178,14 +178,14 @@ LatentKeys<T>::LatentKeys(const AttentionRegistry& registry,
 }
 
 template <typename T>
-Var<T> LatentKeys<T>::QueryInput(Forward<T>& forward, Var<T> x) const {
+Var<T> LatentKeyValueLayer<T>::QueryInput(Forward<T>& forward, Var<T> x) const {
   if (!query_latent_.has_value()) return x;
   const Var<T> latent = (*query_latent_)(forward, x);
   return query_norm_.has_value() ? (*query_norm_)(forward, latent) : latent;
 }
 
 template <typename T>
-typename LatentKeys<T>::Source LatentKeys<T>::Prepare(
+typename LatentKeyValueLayer<T>::Source LatentKeyValueLayer<T>::Prepare(
     Forward<T>& forward, Var<T> x, int64_t key_position) const {
   const Var<T> rows = latent_(forward, x);
   Source source;
@@ -202,7 +202,7 @@ typename LatentKeys<T>::Source LatentKeys<T>::Prepare(
 }
 
 template <typename T>
-typename LatentKeys<T>::Operands LatentKeys<T>::HeadOperands(
+typename LatentKeyValueLayer<T>::Operands LatentKeyValueLayer<T>::HeadOperands(
     Forward<T>& forward, Var<T> queries, const Source& source, const Maps& maps,
     const Positions& positions) const {
   Var<T> turned;
@@ -232,13 +232,13 @@ typename LatentKeys<T>::Operands LatentKeys<T>::HeadOperands(
 }
 
 template <typename T>
-Var<T> LatentKeys<T>::Context(Forward<T>& forward, Var<T> context,
-                              const Maps& maps) const {
+Var<T> LatentKeyValueLayer<T>::Context(Forward<T>& forward, Var<T> context,
+                                       const Maps& maps) const {
   if (options_.form() != Latent::ABSORBED) return context;
   return TimesMatrices(context, forward[maps.value.weight()],
                        widths_.value_heads, {.b = true});
 }
 
-REGARD_INSTANTIATE_CLASS(LatentKeys);
+REGARD_INSTANTIATE_CLASS(LatentKeyValueLayer);
 
 }  // namespace regard

@@ -98,7 +98,7 @@ void ValidateLatentAttention(const AttentionRegistry& registry,
 //   latent_norm.weight            with `norm`
 //   query_latent_norm.weight      with `norm`, if query_rank > 0
 template <typename T>
-class LatentKeys {
+class LatentKeyValueLayer {
  public:
   // The arrays that a decoder caches.
   struct Source {
@@ -118,9 +118,10 @@ class LatentKeys {
     Var<T> values;   // [batch, value heads, keys, value width]
   };
 
-  LatentKeys(const AttentionRegistry& registry, const Latent& complete,
-             const ParameterScope<T>& scope, const LatentWidths& widths,
-             const LinearOptions& projection);
+  LatentKeyValueLayer(const AttentionRegistry& registry, const Latent& complete,
+                      const ParameterScope<T>& scope,
+                      const LatentWidths& widths,
+                      const LinearOptions& projection);
 
   // x [batch, queries, query input] -> the input of the projection of queries.
   Var<T> QueryInput(Forward<T>& forward, Var<T> x) const;

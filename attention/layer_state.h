@@ -16,7 +16,7 @@
 namespace regard {
 
 // The names of the slots of a state.
-class StateSlots {
+class StateSlotNames {
  public:
   // Returns the index of the new slot. CHECK-fails if the name is already used.
   int Add(std::string name) {
@@ -34,11 +34,11 @@ class StateSlots {
 };
 
 // A scope in which a layer declares its slots, in its constructor:
-// `keys_(slots.Add("keys"))`. Cheap to copy. The StateSlots must outlive the
-// scope.
+// `keys_(slots.Add("keys"))`. Cheap to copy. The StateSlotNames must outlive
+// the scope.
 class SlotScope {
  public:
-  SlotScope(StateSlots& slots, std::string prefix)
+  SlotScope(StateSlotNames& slots, std::string prefix)
       : slots_(&slots), prefix_(std::move(prefix)) {}
 
   int Add(const std::string& name) const {
@@ -49,7 +49,7 @@ class SlotScope {
   }
 
  private:
-  StateSlots* slots_;
+  StateSlotNames* slots_;
   std::string prefix_;
 };
 

@@ -96,8 +96,8 @@ MixerLayer<T>::MixerLayer(const MixerRegistry& mixers,
 }
 
 template <typename T>
-MixerTerms<T> MixerLayer<T>::AllTerms(const MixerTerms<T>& terms,
-                                      const MixerInputs<T>& inputs) const {
+MixerTerms<T> MixerLayer<T>::AppendTerms(const MixerTerms<T>& terms,
+                                         const MixerInputs<T>& inputs) const {
   MixerTerms<T> all = terms;
   if (inputs.state == nullptr) return all;
   ForEachTerm(all, [&](const char* name, Var<T>& term, int number) {
@@ -123,7 +123,7 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
   const FullPrecisionScope<T> full(forward.tape());
   const HookRequest request = forward.Request("weights");
   const MixerTerms<T> all =
-      request.any() || request.rows.any() ? AllTerms(terms, inputs) : terms;
+      request.any() || request.rows.any() ? AppendTerms(terms, inputs) : terms;
   const RowBlockPosition place = {.offset = first};
   const auto weights = [&] {
     return Slice(mixer_->Matrix(forward, all), 2, first, time);

@@ -51,8 +51,8 @@ class MixerLayer {
   const StateMixer<T>& mixer() const { return *mixer_; }
 
  private:
-  MixerTerms<T> AllTerms(const MixerTerms<T>& terms,
-                         const MixerInputs<T>& inputs) const;
+  MixerTerms<T> AppendTerms(const MixerTerms<T>& terms,
+                            const MixerInputs<T>& inputs) const;
   Var<T> Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
                   const MixerInputs<T>& inputs) const;
 

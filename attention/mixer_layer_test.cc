@@ -95,7 +95,7 @@ TEST(MixerLayerTest, AMixerMayHaveNeitherQueriesNorKeys) {
   MixerConfig config;
   config.mutable_retention();
   ParameterStore<float> store;
-  StateSlots slots;
+  StateSlotNames slots;
   const MixerLayer<float> layer(mixers, config,
                                 {store.Root(), 2, SlotScope(slots, "layer")});
   store.Finalize(0);
@@ -160,7 +160,7 @@ TEST(MixerLayerTest, OnlyProjectionsAreRounded) {
   MixerConfig config;
   config.mutable_retention();
   ParameterStore<float> store;
-  StateSlots slots;
+  StateSlotNames slots;
   const MixerLayer<float> layer(mixers, config,
                                 {store.Root(), 2, SlotScope(slots, "layer")});
   store.set_precision(std::make_shared<RoundsOutsideFull>());

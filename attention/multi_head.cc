@@ -353,7 +353,7 @@ template <typename T>
 Var<T> MultiHeadAttention<T>::AttendToLatents(
     Forward<T>& forward, Var<T> queries, const PreparedSource<T>& source,
     const MultiHeadInputs<T>& inputs) const {
-  const typename LatentKeys<T>::Maps maps = {key_, value_};
+  const typename LatentKeyValueLayer<T>::Maps maps = {key_, value_};
   const Var<T> projected = SplitHeads(
       query_(forward, latent_->QueryInput(forward, queries)), extents_.heads);
   const auto [of_heads, keys, values] = latent_->HeadOperands(

@@ -111,9 +111,9 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
 // `query` has heads * head width outputs, `key` has key heads * head width, and
 // `value` has value heads * value width.
 //
-// With `latent`, the parameters of LatentKeys are added. `key` and `value` then
-// map latents and have no bias, and `query` has heads * (head width + rotary
-// width) outputs.
+// With `latent`, the parameters of LatentKeyValueLayer are added. `key` and
+// `value` then map latents and have no bias, and `query` has heads * (head
+// width + rotary width) outputs.
 template <typename T>
 class MultiHeadAttention {
  public:
@@ -154,7 +154,7 @@ class MultiHeadAttention {
 
   HeadOutputWidths extents_;
   std::unique_ptr<HeadOutput<T>> head_output_;  // may be null
-  std::optional<LatentKeys<T>> latent_;
+  std::optional<LatentKeyValueLayer<T>> latent_;
   LinearLayer<T> query_;
   LinearLayer<T> key_;
   LinearLayer<T> value_;

@@ -60,7 +60,7 @@ void ExpectStepsEqualTheFullPass(
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       layer_fields + " attention { " + attention + " }", &config));
   ParameterStore<double> store;
-  StateSlots slots;
+  StateSlotNames slots;
   const SlotScope slot_scope(slots, "attention");
   const MultiHeadAttention<double> layer(scorers, config, store.Root(),
                                          {kWidth, kWidth, kWidth, &slot_scope});

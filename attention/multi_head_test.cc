@@ -357,7 +357,7 @@ TEST(MultiHeadTest, ASourceIsSplitWhenItIsPreparedForAHook) {
   const PreparedSource<float> split = prepare(&hook, nullptr);
   EXPECT_EQ(split.keys.shape(), Shape({2, 2, 4, 3}));
   EXPECT_EQ(split.values.shape(), Shape({2, 2, 4, 3}));
-  TapeLayerState<float> state{StateSlots()};
+  TapeLayerState<float> state{StateSlotNames()};
   EXPECT_EQ(prepare(&hook, &state).keys.shape(), Shape({2, 4, 6}));
   const PreparedSource<float> whole = prepare(nullptr, nullptr);
   EXPECT_EQ(whole.keys.shape(), Shape({2, 4, 6}));

@@ -149,10 +149,10 @@ std::vector<double> NadarayaWatsonModel<T>::Weights(
 }
 
 template <typename T>
-Traced<T> NadarayaWatsonModel<T>::TraceAt(
+TraceablePrediction<T> NadarayaWatsonModel<T>::TraceAt(
     std::vector<double> x, std::vector<std::string> columns) const {
-  Traced<T> traced;
-  TraceLabels& labels = traced.labels;
+  TraceablePrediction<T> traced;
+  TraceDescription& labels = traced.labels;
   labels.input = absl::StrJoin(x, " ", [](std::string* text, double number) {
     absl::StrAppend(text, NumberText(number));
   });

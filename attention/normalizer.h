@@ -89,10 +89,10 @@ class Normalizer {
 
 template <typename T>
 using NormalizerFactory =
-    OptionFactory<Normalizer<T>, ParameterScope<T>, const ScoreWidths&>;
+    PluginFactory<Normalizer<T>, ParameterScope<T>, const ScoreWidths&>;
 
 // A registered normalizer. The description is the formula of a weight.
-struct NormalizerInfo : NumericInfo<NormalizerFactory, ScoreWidths> {
+struct NormalizerInfo : TemplatePluginInfo<NormalizerFactory, ScoreWidths> {
   bool independent_weights;
 
   template <typename Plugin>

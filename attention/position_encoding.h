@@ -64,13 +64,14 @@ class PositionEncoding {
 
 template <typename T>
 using PositionEncodingFactory =
-    OptionFactory<PositionEncoding<T>, ParameterScope<T>, const ScoreWidths&>;
+    PluginFactory<PositionEncoding<T>, ParameterScope<T>, const ScoreWidths&>;
 
 // The registered position encodings. The description is a formula of what the
 // encoding does.
 class PositionEncodingRegistry
-    : public PluginRegistry<PositionEncodingConfig,
-                            NumericInfo<PositionEncodingFactory, ScoreWidths>> {
+    : public PluginRegistry<
+          PositionEncodingConfig,
+          TemplatePluginInfo<PositionEncodingFactory, ScoreWidths>> {
  public:
   PositionEncodingRegistry();
 };

@@ -31,8 +31,8 @@ class ScoreMapConfig;
 template <typename T>
 class ScoreMap {
  public:
-  // Whether an element of the result depends on other heads (kMixesHeads), or on
-  // other keys or their number (kMixesKeys). An element must never depend on
+  // Whether an element of the result depends on other heads (kMixesHeads), or
+  // on other keys or their number (kMixesKeys). An element must never depend on
   // another query or example.
   static constexpr bool kMixesHeads = false;
   static constexpr bool kMixesKeys = false;
@@ -53,19 +53,19 @@ class ScoreMap {
   // x [batch, heads, queries, keys] -> the same shape. Before the normalizer, x
   // contains scores. A score of -inf must stay -inf, and scores of masked keys
   // are undefined. After the normalizer, x contains weights. A weight of 0 must
-  // stay 0: masked keys have such weights, and visible keys may have them. As in
-  // ScoringFunction::Score(), x may contain only a part of the queries and keys
-  // of a call.
+  // stay 0: masked keys have such weights, and visible keys may have them. As
+  // in ScoringFunction::Score(), x may contain only a part of the queries and
+  // keys of a call.
   virtual Var<T> Map(Forward<T>& forward, Var<T> x,
                      const ScoreInputs<T>& inputs) const = 0;
 };
 
 template <typename T>
 using ScoreMapFactory =
-    OptionFactory<ScoreMap<T>, ParameterScope<T>, const ScoreWidths&>;
+    PluginFactory<ScoreMap<T>, ParameterScope<T>, const ScoreWidths&>;
 
 // A registered map. The description is its formula.
-struct ScoreMapInfo : NumericInfo<ScoreMapFactory, ScoreWidths> {
+struct ScoreMapInfo : TemplatePluginInfo<ScoreMapFactory, ScoreWidths> {
   bool mixes_heads;
   bool mixes_keys;
   bool only_scores;

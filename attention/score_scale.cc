@@ -24,7 +24,7 @@ double DivisorOf(const ScoreScale& options, int64_t width) {
 }  // namespace
 
 template <typename T>
-ScoreScaleParameter<T>::ScoreScaleParameter(const ScoreScale& options,
+FixedOrLearnedScale<T>::FixedOrLearnedScale(const ScoreScale& options,
                                             ParameterScope<T> scope,
                                             absl::string_view name,
                                             const ScoreWidths& widths,
@@ -43,19 +43,19 @@ ScoreScaleParameter<T>::ScoreScaleParameter(const ScoreScale& options,
 }
 
 template <typename T>
-Var<T> ScoreScaleParameter<T>::Values(Forward<T>& forward) const {
+Var<T> FixedOrLearnedScale<T>::Values(Forward<T>& forward) const {
   if (learned_.has_value()) return forward[learned_];
   return forward.tape().Full({1}, fixed_);
 }
 
 template <typename T>
-Var<T> ScoreScaleParameter<T>::MultiplyByLearnedScale(Forward<T>& forward,
+Var<T> FixedOrLearnedScale<T>::MultiplyByLearnedScale(Forward<T>& forward,
                                                       Var<T> rows) const {
   if (!learned_.has_value()) return rows;
   const Var<T> scale = forward[learned_];
   return rows * scale.Reshape({scale.dim(0), 1, scale.dim(1)});
 }
 
-REGARD_INSTANTIATE_CLASS(ScoreScaleParameter);
+REGARD_INSTANTIATE_CLASS(FixedOrLearnedScale);
 
 }  // namespace regard

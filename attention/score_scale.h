@@ -18,11 +18,11 @@ class ScoreScale;
 // is the query's width or 1. If the options have no value, `initializer` draws
 // the initial value, which is then divided by the divisor.
 template <typename T>
-class ScoreScaleParameter {
+class FixedOrLearnedScale {
  public:
   // Constructs a fixed factor of 1.
-  ScoreScaleParameter() : fixed_(1) {}
-  ScoreScaleParameter(const ScoreScale& options, ParameterScope<T> scope,
+  FixedOrLearnedScale() : fixed_(1) {}
+  FixedOrLearnedScale(const ScoreScale& options, ParameterScope<T> scope,
                       absl::string_view name, const ScoreWidths& widths,
                       const Initializer& initializer);
 

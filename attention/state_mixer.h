@@ -107,11 +107,12 @@ class StateMixer {
 };
 
 template <typename T>
-using MixerFactory = OptionFactory<StateMixer<T>, const MixerSetup<T>&>;
+using MixerFactory = PluginFactory<StateMixer<T>, const MixerSetup<T>&>;
 
 // The registered mixers. The description is the formula of a step.
 class MixerRegistry
-    : public PluginRegistry<MixerConfig, NumericInfo<MixerFactory, int64_t>> {
+    : public PluginRegistry<MixerConfig,
+                            TemplatePluginInfo<MixerFactory, int64_t>> {
  public:
   MixerRegistry();
 };

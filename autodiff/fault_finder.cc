@@ -28,7 +28,7 @@ void FaultFinder<T>::OnForward(const char* name, const ScopeName* scope,
 }
 
 template <typename T>
-void FaultFinder<T>::OnBackwardStart(const ScopeName* scope) {
+void FaultFinder<T>::OnBackwardPassStart(const ScopeName* scope) {
   OnBackward("the start of Backward()", scope);
 }
 

@@ -39,7 +39,7 @@ class FaultFinder : public TapeObserver<T> {
   void OnReset() override { contributions_.clear(); }
   void OnForward(const char* name, const ScopeName* scope,
                  absl::Span<const Var<T>> outs) override;
-  void OnBackwardStart(const ScopeName* scope) override;
+  void OnBackwardPassStart(const ScopeName* scope) override;
   void OnBackward(const char* name, const ScopeName* scope) override;
   void OnContribution(const Node<T>& node) override;
   void OnBeginScores() override { in_scores_ = true; }

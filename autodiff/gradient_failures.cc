@@ -62,8 +62,9 @@ Arrays<double> Directions(const Arrays<double>& inputs,
 template <typename T>
 Arrays<T> As(const Arrays<double>& arrays) {
   Arrays<T> result;
-  for (const auto& array : arrays)
+  for (const auto& array : arrays) {
     result.emplace_back(array.begin(), array.end());
+  }
   return result;
 }
 
@@ -104,7 +105,7 @@ struct Outcome {
 // `cotangent`. If `cotangent` is empty, uses a random cotangent.
 template <typename T>
 Outcome<T> RunFunction(const CheckedFunction<T>& f,
-                       const std::vector<CheckedInput>& inputs,
+                       const std::vector<TestInputSpec>& inputs,
                        const Arrays<T>& values, const Setting<T>& setting,
                        std::vector<T> cotangent = {}) {
   Tape<T> tape;
@@ -408,10 +409,10 @@ void CheckAgainstReferenceIn(const ReferenceCase& test,
 }  // namespace
 
 std::vector<std::vector<double>> TestInputValues(
-    const std::vector<CheckedInput>& inputs) {
+    const std::vector<TestInputSpec>& inputs) {
   Arrays<double> values;
   for (size_t k = 0; k < inputs.size(); ++k) {
-    const CheckedInput& input = inputs[k];
+    const TestInputSpec& input = inputs[k];
     const RandomStream random(1, absl::StrCat("values", k));
     std::vector<double> own(input.shape.size());
     for (size_t i = 0; i < own.size(); ++i) {

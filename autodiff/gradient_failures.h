@@ -27,7 +27,7 @@ namespace regard {
 // One input of the operation. Its values are uniform in [low, high], at a
 // distance of at least `margin` from `kink`, where the operation is not
 // differentiable.
-struct CheckedInput {
+struct TestInputSpec {
   Shape shape;
   double low = -1;
   double high = 1;
@@ -37,7 +37,7 @@ struct CheckedInput {
 
 // Returns the values of the inputs. Every call returns the same values.
 std::vector<std::vector<double>> TestInputValues(
-    const std::vector<CheckedInput>& inputs);
+    const std::vector<TestInputSpec>& inputs);
 
 // A function that computes the operation on a tape from its inputs.
 template <typename T>
@@ -47,7 +47,7 @@ using CheckedFunction =
 struct GradientCase {
   std::string operation;  // the operation's name in its header
   std::string label;      // describes the case in failure messages
-  std::vector<CheckedInput> inputs;
+  std::vector<TestInputSpec> inputs;
   CheckedFunction<double> in_double;
   CheckedFunction<float> in_float;
   // The largest permitted difference between the float and double results,
@@ -58,7 +58,7 @@ struct GradientCase {
 // `f` must be generic: f(Tape<T>&, absl::Span<const Var<T>>) -> Var<T>.
 template <typename F>
 GradientCase MakeCase(std::string operation, std::string label,
-                      std::vector<CheckedInput> inputs, F f) {
+                      std::vector<TestInputSpec> inputs, F f) {
   return {std::move(operation), std::move(label), std::move(inputs), f, f};
 }
 
@@ -84,7 +84,7 @@ inline constexpr int64_t kRaggedSizes[] = {1, 7, 15, 16, 17, 33};
 // largest element: `tolerance` in float, and 1e-11 in double.
 struct ReferenceCase {
   std::string label;
-  std::vector<CheckedInput> inputs;
+  std::vector<TestInputSpec> inputs;
   CheckedFunction<double> fused_in_double;
   CheckedFunction<float> fused_in_float;
   CheckedFunction<double> reference_in_double;
@@ -94,7 +94,7 @@ struct ReferenceCase {
 
 template <typename F, typename R>
 ReferenceCase MakeReferenceCase(std::string label,
-                                std::vector<CheckedInput> inputs, F fused,
+                                std::vector<TestInputSpec> inputs, F fused,
                                 R reference) {
   return {std::move(label), std::move(inputs), fused, fused,
           reference,        reference};

@@ -15,7 +15,7 @@ ConstMatrix<T> PackedPart<T>::WithCurrent(ConstMatrix<T> matrix) const {
 }
 
 template <typename T>
-int64_t PackedPart<T>::CountProducts(int64_t products) {
+int64_t PackedPart<T>::CountUnpackedProducts(int64_t products) {
   const int64_t version = owner_.version();
   if (counted_version_.exchange(version) != version) products_ = 0;
   return products_ += products;

@@ -59,7 +59,7 @@ class PackedPart {
 
   // Adds `products` to the count of products that read the part itself instead
   // of a copy. Returns the count since the weights last changed.
-  int64_t CountProducts(int64_t products);
+  int64_t CountUnpackedProducts(int64_t products);
 
   // Packs `matrix` unless another thread has already packed it, and returns it
   // with the copy. If another thread is packing it now, waits for the copy if

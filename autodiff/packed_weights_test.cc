@@ -122,11 +122,11 @@ TEST(PackedWeightsTest, ACopyIsMadeOnceUntilTheWeightsChange) {
 
 TEST(PackedWeightsTest, ProductsAreCountedUntilTheWeightsChange) {
   Owner owner;
-  EXPECT_EQ(owner.Part(kWhole)->CountProducts(1), 1);
-  EXPECT_EQ(owner.Part(kWhole)->CountProducts(5), 6);
-  EXPECT_EQ(owner.Part(kColumns)->CountProducts(1), 1);
+  EXPECT_EQ(owner.Part(kWhole)->CountUnpackedProducts(1), 1);
+  EXPECT_EQ(owner.Part(kWhole)->CountUnpackedProducts(5), 6);
+  EXPECT_EQ(owner.Part(kColumns)->CountUnpackedProducts(1), 1);
   owner.Set(100);
-  EXPECT_EQ(owner.Part(kWhole)->CountProducts(2), 2);
+  EXPECT_EQ(owner.Part(kWhole)->CountUnpackedProducts(2), 2);
 }
 
 TEST(PackedWeightsTest, ThreadsShareOneCopy) {

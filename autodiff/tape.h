@@ -100,14 +100,14 @@ class Tape {
   Var<T> New(const Shape& shape, bool needs_grad) {
     const int64_t size = shape.size();
     Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
-                                  NeedsGrad(needs_grad));
+                                  NoteNeedsGrad(needs_grad));
     return Var<T>(node, CopyShape(shape));
   }
   // Returns uninitialized storage with the shape of `x`.
   Var<T> NewLike(Var<T> x, bool needs_grad) {
     const int64_t size = x.size();
     Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
-                                  NeedsGrad(needs_grad));
+                                  NoteNeedsGrad(needs_grad));
     return Var<T>(node, &x.shape());
   }
 
@@ -341,7 +341,7 @@ class Tape {
   // storage.
   void RunEntry(Entry* entry, const Arena::Mark& scratch);
 
-  bool NeedsGrad(bool needs_grad) {
+  bool NoteNeedsGrad(bool needs_grad) {
     wanted_grad_ |= needs_grad;
     return needs_grad && recording_;
   }

@@ -33,8 +33,9 @@ Var<double> Total(Var<double> x) {
   Var<double> y = x.tape().New({}, x.needs_grad());
   *y.data() = std::accumulate(x.span().begin(), x.span().end(), 0.0);
   x.tape().Record("Total", y, [=] {
-    if (auto d = x.grad_ref())
+    if (auto d = x.grad_ref()) {
       d.AddEach([=](int64_t) { return *y.grad_data(); });
+    }
   });
   return y;
 }
@@ -51,9 +52,8 @@ TEST(TapeTest, TablesAreComputedOnceUntilReset) {
   constexpr char kOther = 0;
   int computed = 0;
   const auto table = [&](const TableKey& key) {
-    return tape.Table(key, 3, [&](float* numbers) {
-      std::fill_n(numbers, 3, static_cast<float>(++computed));
-    });
+    return tape.Table(key, 3,
+                      [&](float* x) { std::fill_n(x, 3, 1.0f * ++computed); });
   };
   const TableKey key = {&kMaker, 0.5, {1, 2, 3, 4}};
   const Tape<float>::Mark mark = tape.Save();

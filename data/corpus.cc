@@ -85,8 +85,8 @@ absl::Status PairReader::SplitColumns() {
 
 void PairReader::CountPair() {
   ++pairs_;
-  counts_.AddSeparators(source_, text_version_);
-  counts_.AddSeparators(target_, text_version_);
+  counts_.CountSeparators(source_, text_version_);
+  counts_.CountSeparators(target_, text_version_);
 }
 
 TextCounts PairReader::counts() const {

@@ -45,7 +45,7 @@ struct DataRequest {
 };
 
 // Whether a data source needs data.path.
-enum class DataPath { kNone, kRequired, kOptional, kIgnored };
+enum class DataPathRequirement { kNone, kRequired, kOptional, kIgnored };
 
 // The type-erased interface of data sources. Data sources derive from
 // DataSource.
@@ -53,7 +53,7 @@ class AnyDataSource {
  public:
   // If the options determine whether a source needs a path, the source also
   // declares `static DataPath Path(const Options&)`.
-  static constexpr DataPath kPath = DataPath::kNone;
+  static constexpr DataPathRequirement kPath = DataPathRequirement::kNone;
   static constexpr bool kReadsDevPath = false;
   // Adds the problems of the options, at paths relative to the options. If
   // `(range)` cannot express all limits of the options, the source declares its
@@ -118,12 +118,12 @@ class WithOptions : public Base {
   const Options options_;
 };
 
-struct DataSourceInfo : OptionInfo<> {
+struct DataSourceInfo : PluginInfo<> {
   std::string data;  // kName of the data type, such as "sentence pairs"
   const std::type_info* data_type;
-  DataPath (*path)(const google::protobuf::Message& options);
+  DataPathRequirement (*path)(const google::protobuf::Message& options);
   bool reads_dev_path;
-  OptionFactory<AnyDataSource> create;
+  PluginFactory<AnyDataSource> create;
 
   template <typename Source>
   void Describe() {

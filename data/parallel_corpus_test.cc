@@ -71,7 +71,7 @@ TEST(TokenizedCorpusTest, TextCannotSpellAReservedToken) {
   const Vocabulary source = tokenized.SourceVocabulary(1);
   EXPECT_EQ(source.size(), 6);
   const Vocabulary target = tokenized.TargetVocabulary(1);
-  EXPECT_TRUE(target.Contains("d"));
+  EXPECT_TRUE(target.HasTextToken("d"));
   const ParallelCorpus corpus = std::move(tokenized).Encode(source, target);
   EXPECT_THAT(corpus[0].source, ElementsAre(0, 4, 3));
 }

@@ -262,7 +262,7 @@ class TableSource
     : public WithOptions<DataSource<RegressionData>, TableConfig> {
  public:
   using WithOptions::WithOptions;
-  static constexpr DataPath kPath = DataPath::kRequired;
+  static constexpr DataPathRequirement kPath = DataPathRequirement::kRequired;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidateFractions(options, problems);

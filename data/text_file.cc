@@ -107,7 +107,7 @@ struct TextFile::Stream {
   int64_t offset = 0;  // offset of the bytes after `input`
   std::vector<char> input;
   absl::Status failure;  // status of the last read
-  GunzipReader bytes;
+  GzipOrPlainReader bytes;
   LineReader lines;
 };
 

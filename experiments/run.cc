@@ -29,8 +29,9 @@ absl::Status CheckOverrides(absl::Span<const std::string> overrides) {
   for (const std::string& change : overrides) {
     const std::string name = change.substr(0, change.find_first_of(".=[{"));
     if (name == "data" || name == "search" || name == "intervene") continue;
-    if (absl::StartsWith(change, absl::StrCat(kEvaluationStride, "=")))
+    if (absl::StartsWith(change, absl::StrCat(kEvaluationStride, "="))) {
       continue;
+    }
     return absl::InvalidArgumentError(
         absl::StrCat("error: --set ", change,
                      ": only fields of data, search and intervene can be "
@@ -131,12 +132,12 @@ Run::Run(TrainedRun record, std::unique_ptr<Task> task)
   if (requests.empty()) return;
   configured_ =
       std::make_unique<ConfiguredHook<float>>(requests, config().seed());
-  forward_->set_hook(configured_->ForEvaluation(step()));
+  forward_->set_hook(configured_->BeginEvaluation(step()));
   CollectSiteMeans(config().seed(), task_->model(), *forward_, *configured_);
 }
 
 absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,
-                              const RunOptions& options) {
+                              const OpenRunOptions& options) {
   REGARD_RETURN_IF_ERROR(CheckOverrides(options.overrides));
   REGARD_ASSIGN_OR_RETURN(TrainedRun record,
                           OpenTrainedRun(folder, &plugins, options.overrides));
@@ -163,9 +164,9 @@ absl::StatusOr<Prediction> Run::Predict(const PredictionRequest& request,
   return task_->Predict(*forward_, request, options);
 }
 
-absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
-                                        Hook<float>* hook,
-                                        GradientSlab<float>* gradients) const {
+absl::StatusOr<ForwardLosses> Run::Forward(
+    const ForwardRequest& pass, Hook<float>* hook,
+    GradientSlab<float>* gradients) const {
   Model<float>& model = task_->model();
   const int64_t size = model.num_examples();
   for (const int64_t example : pass.examples) {
@@ -192,14 +193,14 @@ absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
   tape.set_random({config().seed(), pass.step.value_or(0), pass.examples});
   if (configured_ != nullptr) {
     forward.set_hook(pass.step.has_value()
-                         ? configured_->ForUpdate(*pass.step)
-                         : configured_->ForEvaluation(step()));
+                         ? configured_->BeginUpdate(*pass.step)
+                         : configured_->BeginEvaluation(step()));
   }
   std::optional<ScopedHook<float>> watch;
   if (hook != nullptr) watch.emplace(forward, hook);
   std::vector<Var<float>> sums(terms.size());
   model.Loss(forward, pass.examples, denominators, absl::MakeSpan(sums));
-  PassLosses losses;
+  ForwardLosses losses;
   std::vector<double> seeds;
   for (size_t i = 0; i < terms.size(); ++i) {
     const double mean = static_cast<double>(sums[i].item()) / denominators[i];
@@ -211,8 +212,8 @@ absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
   return losses;
 }
 
-absl::StatusOr<Traced<float>> Run::Trace(const PredictionRequest& request,
-                                         const TraceOptions& options) const {
+absl::StatusOr<TraceablePrediction<float>> Run::Trace(
+    const PredictionRequest& request, const TraceOptions& options) const {
   return task_->Trace(*forward_, request, options);
 }
 

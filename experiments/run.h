@@ -39,7 +39,7 @@ class Experiment;
 inline constexpr char kEvaluationStride[] =
     "model.language_model.evaluation_stride";
 
-struct RunOptions {
+struct OpenRunOptions {
   // Whether to read the data. Required for training examples and evaluations.
   // If false, Regard reads the data only if the run folder lacks something that
   // the task needs.
@@ -54,7 +54,7 @@ struct RunOptions {
 };
 
 // The training examples of a forward pass, and the mode of the pass.
-struct TrainingPass {
+struct ForwardRequest {
   std::vector<int64_t> examples;  // indices in [0, num_examples())
   // The number of finished optimizer steps before the step to reproduce. The
   // pass uses the dropout and the interventions of that step. If absent, the
@@ -62,7 +62,7 @@ struct TrainingPass {
   std::optional<int64_t> step = std::nullopt;
 };
 
-struct PassLosses {
+struct ForwardLosses {
   double loss = 0;  // the loss that training minimizes
   // The loss terms by name, each divided by its denominator.
   std::map<std::string, double> terms = {};
@@ -76,7 +76,7 @@ class Run {
   // the file that could not be read.
   static absl::StatusOr<Run> Open(absl::string_view folder,
                                   const Plugins& plugins,
-                                  const RunOptions& options = {});
+                                  const OpenRunOptions& options = {});
 
   const std::string& path() const { return record_->path; }
   // The config of the run, with the overrides applied.
@@ -110,14 +110,14 @@ class Run {
   // the pass, and may be null. If `gradients` is not null, it must belong to
   // the model's parameters, and a backward pass follows. A hook that requests
   // gradients requires `gradients`. Requires RunOptions::data.
-  absl::StatusOr<PassLosses> Forward(
-      const TrainingPass& pass, Hook<float>* hook = nullptr,
+  absl::StatusOr<ForwardLosses> Forward(
+      const ForwardRequest& pass, Hook<float>* hook = nullptr,
       GradientSlab<float>* gradients = nullptr) const;
 
   // Traces a prediction for inspection, in a pass of forward(). The result must
   // not outlive this run.
-  absl::StatusOr<Traced<float>> Trace(const PredictionRequest& request,
-                                      const TraceOptions& options = {}) const;
+  absl::StatusOr<TraceablePrediction<float>> Trace(
+      const PredictionRequest& request, const TraceOptions& options = {}) const;
 
  private:
   Run(TrainedRun record, std::unique_ptr<Task> task);

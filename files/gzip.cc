@@ -15,12 +15,12 @@ constexpr absl::string_view kMagic = "\x1f\x8b";
 
 }  // namespace
 
-GunzipReader::GunzipReader(std::function<absl::string_view()> next)
+GzipOrPlainReader::GzipOrPlainReader(std::function<absl::string_view()> next)
     : next_(std::move(next)) {}
 
-GunzipReader::~GunzipReader() { inflateEnd(&stream_); }
+GzipOrPlainReader::~GzipOrPlainReader() { inflateEnd(&stream_); }
 
-size_t GunzipReader::Read(absl::Span<char> output) {
+size_t GzipOrPlainReader::Read(absl::Span<char> output) {
   size_t count = 0;
   while (count == 0 && problem_.empty() && (!rest_.empty() || Refill())) {
     if (is_gzip_) {
@@ -33,7 +33,7 @@ size_t GunzipReader::Read(absl::Span<char> output) {
   return count;
 }
 
-bool GunzipReader::Refill() {
+bool GzipOrPlainReader::Refill() {
   rest_ = next_();
   if (taken_ == 0 && absl::StartsWith(rest_, kMagic)) {
     is_gzip_ = true;
@@ -50,7 +50,7 @@ bool GunzipReader::Refill() {
   return false;
 }
 
-size_t GunzipReader::Inflate(absl::Span<char> output) {
+size_t GzipOrPlainReader::Inflate(absl::Span<char> output) {
   if (between_members_) {
     // Skips zeros, because tapes and disks pad files to whole blocks.
     rest_.remove_prefix(std::min(rest_.find_first_not_of('\0'), rest_.size()));
@@ -77,7 +77,7 @@ absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
                                    int64_t limit) {
   if (!absl::StartsWith(bytes, kMagic)) return bytes;
   absl::string_view rest = bytes;
-  GunzipReader reader([&rest] { return std::exchange(rest, {}); });
+  GzipOrPlainReader reader([&rest] { return std::exchange(rest, {}); });
   std::string content;
   std::array<char, 65536> piece;
   while (const size_t count = reader.Read(absl::MakeSpan(piece))) {

@@ -17,15 +17,15 @@
 namespace regard {
 
 // Reads a file, and decompresses it if it begins like a gzip file.
-class GunzipReader {
+class GzipOrPlainReader {
  public:
   // `next` must return the next chunk of the file, at most 4 GiB, and an empty
   // chunk at the end of the file. A chunk must stay valid until the next call.
   // The first chunk must have at least two bytes, unless the file is shorter.
-  explicit GunzipReader(std::function<absl::string_view()> next);
-  ~GunzipReader();
-  GunzipReader(const GunzipReader&) = delete;
-  GunzipReader& operator=(const GunzipReader&) = delete;
+  explicit GzipOrPlainReader(std::function<absl::string_view()> next);
+  ~GzipOrPlainReader();
+  GzipOrPlainReader(const GzipOrPlainReader&) = delete;
+  GzipOrPlainReader& operator=(const GzipOrPlainReader&) = delete;
 
   // Writes to `output`, which must not be empty. Returns the number of written
   // bytes, which is 0 at the end of the file or after a problem.

@@ -33,13 +33,13 @@ std::string GzipWithFields(const std::string& content) {
   return Gzip(content, &header);
 }
 
-// Decompresses `bytes` with a GunzipReader. The reader receives at most `in`
-// bytes at a time, and returns at most `out` bytes at a time. The first piece
-// has at least two bytes, the magic number. Returns "problem: ..." if the
+// Decompresses `bytes` with a GzipOrPlainReader. The reader receives at most
+// `in` bytes at a time, and returns at most `out` bytes at a time. The first
+// piece has at least two bytes, the magic number. Returns "problem: ..." if the
 // reader has a problem.
 std::string InPieces(const std::string& bytes, size_t in, size_t out) {
   absl::string_view rest = bytes;
-  GunzipReader reader([&] {
+  GzipOrPlainReader reader([&] {
     const size_t count =
         rest.size() == bytes.size() ? std::max<size_t>(in, 2) : in;
     const absl::string_view next = rest.substr(0, count);

@@ -366,8 +366,9 @@ size_t JsonObject::Choice(const std::string& key,
       key, otherwise.has_value(),
       absl::StrCat("one of ", absl::StrJoin(choices, ", ")),
       [&](const Json& json) {
-        while (choice < choices.size() && json != Json(choices[choice]))
+        while (choice < choices.size() && json != Json(choices[choice])) {
           ++choice;
+        }
         return choice < choices.size();
       });
   return value == nullptr ? otherwise.value_or(0) : choice;

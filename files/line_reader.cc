@@ -85,7 +85,7 @@ absl::Status LineReader::status(absl::string_view name) const {
   return WithErrorPrefix(FileError(std::string(name), "read", error_));
 }
 
-bool LineReader::Ready() {
+bool LineReader::IsNextReady() {
   SkipNewline();
   if (position_ < buffer_.size()) return FindEnd() != std::string::npos;
   pollfd waiting = {file_descriptor_, POLLIN, 0};

@@ -59,7 +59,7 @@ class LineReader {
 
   // Whether Next() would return at once, or at least find the beginning of a
   // line. Only for file descriptors.
-  bool Ready();
+  bool IsNextReady();
 
   // Returns OK if the end was reached. Otherwise returns FileError() for `name`
   // with the reason, ready to print.

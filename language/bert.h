@@ -42,7 +42,7 @@ struct BertBatch {
   absl::Span<const int32_t> lengths = {};
 };
 
-// Has the parameters of TokenEmbedding with types, "layers.*", and
+// Has the parameters of InputEmbedding with types, "layers.*", and
 // "pooler.{weight,bias}".
 template <typename T>
 class Bert {
@@ -71,7 +71,7 @@ class Bert {
        const ParameterScope<T>& scope);
 
   int64_t width_;
-  TokenEmbedding<T> embedding_;
+  InputEmbedding<T> embedding_;
   TransformerStack<T> stack_;
   std::optional<LinearLayer<T>> pooler_;
 };

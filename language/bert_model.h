@@ -14,7 +14,7 @@ namespace regard {
 
 class BertConfig;
 
-class BertModel : public Model<float> {
+class BertBasedModel : public Model<float> {
  public:
   using Model::Model;
 

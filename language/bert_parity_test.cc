@@ -108,7 +108,7 @@ TransformerConfig ConfigOf(const std::string& name, const char* more = "") {
 void CheckEncoderLayer(const std::string& name, const char* more = "") {
   SCOPED_TRACE(name);
   ParityRun run(name);
-  StateSlots slots;
+  StateSlotNames slots;
   const TransformerLayer<float> layer(BuiltInScorers(), ConfigOf(name, more),
                                       /*index=*/0, /*memory_width=*/0,
                                       run.store().Root(),
@@ -156,7 +156,7 @@ TEST(BertParityTest, LayerWithHeadMask) {
 void CheckDecoderLayer(const std::string& name) {
   SCOPED_TRACE(name);
   ParityRun run(name);
-  StateSlots slots;
+  StateSlotNames slots;
   const TransformerLayer<float> layer(BuiltInScorers(), ConfigOf(name),
                                       /*index=*/0, /*memory_width=*/5,
                                       run.store().Root(),

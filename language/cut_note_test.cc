@@ -12,8 +12,7 @@ using ::testing::IsEmpty;
 
 TEST(CutNotesTest, ReportTheReadPart) {
   const WordPiece pieces =
-      WordPiece::FromText("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n", "v", {})
-          .value();
+      WordPiece::Parse("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n", "v", {}).value();
   // The tokens are [CLS] a a ##b [SEP].
   EXPECT_THAT(TruncationNotes(pieces, {"a ab"}, 5), IsEmpty());
   EXPECT_THAT(TruncationNotes(pieces, {"a ab"}, 4),

@@ -44,8 +44,9 @@ size_t BatchSize(Prompts prompts, int64_t block,
 bool Completes(const TextVocabulary& vocabulary, int32_t before,
                absl::Span<const std::string> stops, IdsFromLast ids) {
   size_t longest = 0;
-  for (const std::string& stop : stops)
+  for (const std::string& stop : stops) {
     longest = std::max(longest, stop.size());
+  }
   std::vector<int32_t> tail;  // in reverse order
   size_t bytes = 0;           // text bytes between the first and the last id
   bool enough = false;

@@ -135,7 +135,7 @@ TEST_F(GeneratorTest, GreedyChoicesAreTheMostLikelyIdsOfAFullPass) {
     std::vector<int32_t> plain;
     for (const auto* interventions : {&none, &uniform}) {
       ConfiguredHook<float> configured({*interventions, no_statistics}, 0);
-      Hook<float>* const hook = configured.ForEvaluation(0);
+      Hook<float>* const hook = configured.BeginEvaluation(0);
       EXPECT_EQ(hook != nullptr, interventions == &uniform);
       std::vector<int32_t> text = {0, 3, 5};
       // The model reads at most 12 ids. When it has read 12 ids, it begins

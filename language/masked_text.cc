@@ -90,14 +90,14 @@ MaskedText::MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
 }
 
 int64_t MaskedText::Length(int64_t example) const {
-  const TextPair& of = examples_[static_cast<size_t>(example)];
+  const SegmentPair& of = examples_[static_cast<size_t>(example)];
   const int64_t pair = config_.next_sentence() ? 1 : 0;
   return of.first.size() + of.second.size() + 2 + pair;
 }
 
-int64_t MaskedText::NumKnown(const TextPair& example) const {
+int64_t MaskedText::NumKnown(const SegmentPair& example) const {
   int64_t count = 0;
-  for (const TextPiece& piece : {example.first, example.second}) {
+  for (const TokenRange& piece : {example.first, example.second}) {
     for (int64_t i = piece.begin; i < piece.end; ++i) {
       count += known_[static_cast<size_t>(text_.ids[i])] ? 1 : 0;
     }
@@ -135,9 +135,9 @@ MaskedBatch MaskedText::MakeBatch(absl::Span<const int64_t> examples,
   int64_t count = 0;
   for (int64_t row = 0; row < size; ++row) {
     const int64_t number = examples[static_cast<size_t>(row)];
-    const TextPair& example = examples_[static_cast<size_t>(number)];
+    const SegmentPair& example = examples_[static_cast<size_t>(number)];
     const int32_t& length = ids.lengths[static_cast<size_t>(row)];
-    const auto append = [&](const TextPiece& piece) {
+    const auto append = [&](const TokenRange& piece) {
       ids.Append(row, absl::MakeConstSpan(text_.ids).subspan(
                           static_cast<size_t>(piece.begin),
                           static_cast<size_t>(piece.size())));

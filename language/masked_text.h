@@ -75,7 +75,7 @@ class MaskedText {
                         const Masking& masking, Arena& arena) const;
 
  private:
-  int64_t NumKnown(const TextPair& example) const;
+  int64_t NumKnown(const SegmentPair& example) const;
   int64_t NumPredictedOf(int64_t known, double share) const;
   // Masks a row in place. Returns the number of positions that it wrote to
   // `positions`.
@@ -87,8 +87,8 @@ class MaskedText {
   const MaskedWordsConfig config_;
   const EncodedText& text_;
   const std::vector<bool>& known_;
-  std::vector<int32_t> random_ids_;  // all known ids
-  std::vector<TextPair> examples_;   // `second` is empty without pairs
+  std::vector<int32_t> random_ids_;    // all known ids
+  std::vector<SegmentPair> examples_;  // `second` is empty without pairs
 };
 
 }  // namespace regard

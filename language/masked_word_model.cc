@@ -66,8 +66,7 @@ void ValidateMaskedWordModel(const BertConfig& config,
 }
 
 std::vector<bool> MaskedWordModel::KnownTokens() const {
-  // Without a training text, as in a Hugging Face model folder, all tokens are
-  // known.
+  // Without a training text, as in a model folder, all tokens are known.
   const int64_t least =
       train_ids_.ids.empty() ? 0 : config_.masked_words().min_frequency();
   std::vector<bool> known;
@@ -82,7 +81,7 @@ MaskedWordModel::MaskedWordModel(const BertConfig& config,
                                  const AttentionRegistry& scorers,
                                  WordPiece pieces, const TextSplits& text,
                                  const ModelOptions& options)
-    : BertModel(options.loss),
+    : BertBasedModel(options.loss),
       config_(config),
       options_(options),
       pieces_(std::move(pieces)),
@@ -190,14 +189,14 @@ EvaluatedSet MaskedWordModel::Predict(
   EvaluatedSet set;
   ExampleMetric token_accuracy = {"token_accuracy"};
   ExampleMetric next_accuracy = {"next_sentence_accuracy"};
-  TokenScores sum;
+  TokenScoreSums sum;
   double unigram = 0;
   double next_loss = 0;
   struct Example : EvaluatedExample {
     auto members() { return std::tie(input, reference, output); }
   };
   struct Measured {
-    TokenScores scores;
+    TokenScoreSums scores;
     std::vector<int32_t> targets;
     std::vector<Example> examples;
     // For each example, the number of correct predictions and the number of all
@@ -380,8 +379,8 @@ Prediction MaskedWordModel::PredictPair(Forward<float>& forward,
   return prediction;
 }
 
-Var<float> MaskedWordModel::Fill(Forward<float>& forward,
-                                 const EncodedInput& input) const {
+Var<float> MaskedWordModel::MaskLogProbabilities(
+    Forward<float>& forward, const EncodedInput& input) const {
   const Var<float> hidden =
       bert_(forward, {.size = 1, .ids = input.ids, .types = input.types});
   return LogSoftmax(
@@ -420,7 +419,7 @@ absl::StatusOr<Prediction> MaskedWordModel::Predict(
   }
   Prediction prediction = {
       .input = input.text, .reference = input.reference, .notes = input.notes};
-  const Var<float> predicted = Fill(forward, input);
+  const Var<float> predicted = MaskLogProbabilities(forward, input);
   std::vector<int32_t> words;
   for (size_t i = 0; i < input.positions.size(); ++i) {
     const auto row =
@@ -435,15 +434,16 @@ absl::StatusOr<Prediction> MaskedWordModel::Predict(
   return prediction;
 }
 
-absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
+absl::StatusOr<TraceablePrediction<float>> MaskedWordModel::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
   REGARD_ASSIGN_OR_RETURN(const EncodedInput input, Read(forward, request));
   REGARD_RETURN_IF_ERROR(
       CheckTracedSize("input", input.ids.size(), options.most_tokens));
-  Traced<float> traced = {.labels = BertLabels(pieces_, input.ids)};
-  TraceLabels& labels = traced.labels;
+  TraceablePrediction<float> traced = {.labels =
+                                           BertLabels(pieces_, input.ids)};
+  TraceDescription& labels = traced.labels;
   labels.input = input.text;
   labels.notes = input.notes;
   if (input.positions.empty()) {
@@ -460,7 +460,7 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
   const auto name = [this](size_t id) {
     return pieces_.Token(static_cast<int32_t>(id));
   };
-  const Var<float> predicted = Fill(forward, input);
+  const Var<float> predicted = MaskLogProbabilities(forward, input);
   std::vector<int32_t> likeliest;
   for (size_t i = 0; i < input.positions.size(); ++i) {
     const auto row =
@@ -475,13 +475,13 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
   labels.prediction = FilledText(request, input, likeliest);
   labels.alignment = "bert/layers[*]/self/attention/weights";
   traced.pass = [this, input, likeliest](Forward<float>& with) {
-    return PickPerRow(Fill(with, input), likeliest);
+    return PickPerRow(MaskLogProbabilities(with, input), likeliest);
   };
   traced.lens.sites = kBertResiduals;
   traced.lens.name = name;
   traced.lens.log_probabilities = [this, positions = input.positions](
                                       Forward<float>& with, Var<float> x) {
-    const Var<float> hidden = bert_.stack().Finish(with, x);
+    const Var<float> hidden = bert_.stack().ApplyFinalNorm(with, x);
     return LogSoftmax(head_.Logits(with, AtPositions(hidden, positions)));
   };
   return traced;

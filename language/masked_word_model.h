@@ -41,7 +41,7 @@ void ValidateMaskedWordModel(const BertConfig& config,
 // In training, the masks are a function of (seed, step, example). The
 // denominator of the loss is the sum of MaskedText::NumPredicted(), which
 // depends only on the examples. With whole words, fewer tokens may be masked.
-class MaskedWordModel : public BertModel {
+class MaskedWordModel : public BertBasedModel {
  public:
   // `config` must have passed ValidateMaskedWordModel(); see also
   // ValidateData().
@@ -100,9 +100,9 @@ class MaskedWordModel : public BertModel {
   // Traces the likeliest word of each [MASK], for the same inputs as Predict().
   // A text without [MASK] must not be so long that it is truncated. Its trace
   // has no outputs.
-  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const PredictionRequest& request,
-                                      const TraceOptions& options) const;
+  absl::StatusOr<TraceablePrediction<float>> Trace(
+      Forward<float>& forward, const PredictionRequest& request,
+      const TraceOptions& options) const;
 
   const Bert<float>& bert() const override { return bert_; }
   const BertConfig& bert_config() const override { return config_; }
@@ -149,7 +149,8 @@ class MaskedWordModel : public BertModel {
                          absl::Span<const int32_t> words) const;
   // Returns the log-probability of each word at the masked positions,
   // [positions, vocabulary].
-  Var<float> Fill(Forward<float>& forward, const EncodedInput& encoded) const;
+  Var<float> MaskLogProbabilities(Forward<float>& forward,
+                                  const EncodedInput& encoded) const;
 
   std::vector<bool> KnownTokens() const;
 

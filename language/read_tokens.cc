@@ -38,9 +38,9 @@ std::map<std::string, std::string> MissingTokens(
 
 }  // namespace
 
-TokenizedConfig ReadTokens(const LanguageModelConfig& config,
-                           TextSplits* text) {
-  TokenizedConfig tokenized = {config};
+TokenizerLoadResult LoadTokenizer(const LanguageModelConfig& config,
+                                  TextSplits* text) {
+  TokenizerLoadResult tokenized = {config};
   if (config.unit() != LanguageModelConfig::BYTE_PAIRS ||
       !text->vocabulary.empty()) {
     return tokenized;
@@ -52,7 +52,7 @@ TokenizedConfig ReadTokens(const LanguageModelConfig& config,
     text->vocabulary = pairs->ToText();
     tokenized.digest = Sha256Hex(text->vocabulary);
     tokenized.problems = MissingTokens(*pairs, folder, config);
-    status = BytePairs::FromText(text->vocabulary, folder).status();
+    status = BytePairs::Parse(text->vocabulary, folder).status();
   }
   if (!status.ok()) {
     tokenized.problems["folder"] =

@@ -75,7 +75,7 @@ TextClassifier::TextClassifier(const TextClassifierConfig& config,
                                const AttentionRegistry& scorers,
                                WordPiece pieces, LabelledSplits data,
                                const ModelOptions& options)
-    : BertModel(options.loss),
+    : BertBasedModel(options.loss),
       config_(config),
       pieces_(std::move(pieces)),
       data_(std::move(data)),
@@ -295,7 +295,7 @@ absl::StatusOr<Prediction> TextClassifier::Predict(
   return prediction;
 }
 
-absl::StatusOr<Traced<float>> TextClassifier::Trace(
+absl::StatusOr<TraceablePrediction<float>> TextClassifier::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
@@ -303,8 +303,9 @@ absl::StatusOr<Traced<float>> TextClassifier::Trace(
   const std::vector<Example> encoded = {Encode(text)};
   REGARD_RETURN_IF_ERROR(
       CheckTracedSize("input", encoded[0].ids.size(), options.most_tokens));
-  Traced<float> traced = {.labels = BertLabels(pieces_, encoded[0].ids)};
-  TraceLabels& labels = traced.labels;
+  TraceablePrediction<float> traced = {.labels =
+                                           BertLabels(pieces_, encoded[0].ids)};
+  TraceDescription& labels = traced.labels;
   labels.input = Joined(text, "\t");
   labels.notes = TruncationNotes(pieces_, TextsOf(text), longest());
   for (const std::string& name : data_.labels) labels.outputs.push_back({name});
@@ -322,7 +323,7 @@ absl::StatusOr<Traced<float>> TextClassifier::Trace(
                  .log_probabilities =
                      [this](Forward<float>& with, Var<float> residual) {
                        const Var<float> hidden =
-                           bert_.stack().Finish(with, residual);
+                           bert_.stack().ApplyFinalNorm(with, residual);
                        Arena& arena = with.tape().arena();
                        auto* const length = arena.New<int32_t>(1);
                        *length = static_cast<int32_t>(hidden.dim(1));

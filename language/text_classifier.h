@@ -33,7 +33,7 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
                             ConfigProblems& problems);
 
 // Has the parameters of Bert, and "classifier.{weight,bias}".
-class TextClassifier : public BertModel {
+class TextClassifier : public BertBasedModel {
  public:
   // `config` must have passed ValidateTextClassifier(). If the model has too
   // few positions for the shortest input, or too few types for pairs, nothing
@@ -78,9 +78,9 @@ class TextClassifier : public BertModel {
                                      const PredictOptions& options) const;
 
   // Traces all classes, for the same inputs as Predict().
-  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const PredictionRequest& request,
-                                      const TraceOptions& options) const;
+  absl::StatusOr<TraceablePrediction<float>> Trace(
+      Forward<float>& forward, const PredictionRequest& request,
+      const TraceOptions& options) const;
 
   // Returns the natural logarithms of the class probabilities.
   std::vector<float> Predict(Forward<float>& forward,

@@ -255,8 +255,9 @@ TEST_F(PairClassifierTest, APairDoesNotDependOnTheBatch) {
       {"a", 0, "b"}, {"a b c", 0, "b c"}, {"c b", 0, std::nullopt}};
   const EvaluatedSet together = model_.Classify(forward_, texts);
   double loss = 0;
-  for (const LabelledText& text : texts)
+  for (const LabelledText& text : texts) {
     loss -= model_.Predict(forward_, text)[0];
+  }
   EXPECT_NEAR(together.totals.at("loss"), loss / 3, 1e-6);
 }
 

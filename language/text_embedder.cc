@@ -69,7 +69,7 @@ SentenceEmbeddingModel::SentenceEmbeddingModel(const TextEmbedderConfig& config,
                                                WordPiece pieces,
                                                ScoredPairs data,
                                                const ModelOptions& options)
-    : BertModel(options.loss),
+    : BertBasedModel(options.loss),
       config_(config),
       pieces_(std::move(pieces)),
       data_(std::move(data)),
@@ -241,7 +241,7 @@ absl::StatusOr<Prediction> SentenceEmbeddingModel::Predict(
   return prediction;
 }
 
-absl::StatusOr<Traced<float>> SentenceEmbeddingModel::Trace(
+absl::StatusOr<TraceablePrediction<float>> SentenceEmbeddingModel::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
@@ -255,8 +255,8 @@ absl::StatusOr<Traced<float>> SentenceEmbeddingModel::Trace(
         absl::StrCat("expected a text of ", kShortestText + 1, " to ", most,
                      " tokens, including [CLS] and [SEP]; got ", first.size()));
   }
-  Traced<float> traced = {.labels = BertLabels(pieces_, first)};
-  TraceLabels& labels = traced.labels;
+  TraceablePrediction<float> traced = {.labels = BertLabels(pieces_, first)};
+  TraceDescription& labels = traced.labels;
   labels.input = encoded.input;
   const auto vector_of = [this](Forward<float>& with,
                                 const std::vector<int32_t>& ids) {

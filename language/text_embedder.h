@@ -33,7 +33,7 @@ void ValidateTextEmbedder(const TextEmbedderConfig& config,
                           ConfigProblems& problems);
 
 // Has the parameters of Bert.
-class SentenceEmbeddingModel : public BertModel {
+class SentenceEmbeddingModel : public BertBasedModel {
  public:
   // `config` must have passed ValidateTextEmbedder(). If the model has fewer
   // than two positions, nothing is encoded. ValidateData() then reports a
@@ -76,9 +76,9 @@ class SentenceEmbeddingModel : public BertModel {
   // Traces the pass over a text. For two texts, traces the pass over the first
   // text. The output is then the similarity, and the embedding of the second
   // text is constant.
-  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const PredictionRequest& request,
-                                      const TraceOptions& options) const;
+  absl::StatusOr<TraceablePrediction<float>> Trace(
+      Forward<float>& forward, const PredictionRequest& request,
+      const TraceOptions& options) const;
 
   const Bert<float>& bert() const override { return bert_; }
   const BertConfig& bert_config() const override { return config_.bert(); }

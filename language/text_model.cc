@@ -29,7 +29,7 @@ constexpr int64_t kEvaluationIds = 4096;
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config) {
   if (!text.vocabulary.empty()) {
-    return TextVocabulary::FromText(text.vocabulary, "", config).value();
+    return TextVocabulary::Parse(text.vocabulary, "", config).value();
   }
   if (config.unit() == LanguageModelConfig::WORDS) {
     return TextVocabulary::Of(text.train, config);
@@ -182,7 +182,7 @@ absl::StatusOr<Prediction> TrainableLanguageModel::Predict(
   return prediction;
 }
 
-absl::StatusOr<Traced<float>> TrainableLanguageModel::Trace(
+absl::StatusOr<TraceablePrediction<float>> TrainableLanguageModel::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   if (options.beam > 0) {
@@ -221,13 +221,13 @@ absl::StatusOr<Traced<float>> TrainableLanguageModel::Trace(
     last = static_cast<int32_t>(std::max_element(row.begin(), row.end()) -
                                 row.begin());
   }
-  Traced<float> traced = TraceIds(ids, last);
+  TraceablePrediction<float> traced = TraceIds(ids, last);
   traced.labels.target = options.target;
   return traced;
 }
 
-Traced<float> TrainableLanguageModel::TraceIds(std::vector<int32_t> ids,
-                                               int32_t last) const {
+TraceablePrediction<float> TrainableLanguageModel::TraceIds(
+    std::vector<int32_t> ids, int32_t last) const {
   const TextVocabulary& vocabulary = model_.vocabulary();
   const TransformerDecoder<float>& decoder = model_.decoder();
   const auto label = [&vocabulary](size_t id) -> std::string {
@@ -238,8 +238,8 @@ Traced<float> TrainableLanguageModel::TraceIds(std::vector<int32_t> ids,
   };
   std::vector<int32_t> targets(ids.begin() + 1, ids.end());
   targets.push_back(last);
-  Traced<float> traced;
-  TraceLabels& labels = traced.labels;
+  TraceablePrediction<float> traced;
+  TraceDescription& labels = traced.labels;
   labels.input = vocabulary.OneLine(ids);
   labels.prediction = vocabulary.OneLine({last});
   TracedSequence& text = labels.sequences.emplace_back();
@@ -340,7 +340,7 @@ std::vector<EvaluatedSet> TrainableLanguageModel::Evaluate(
     batches.push_back(absl::MakeConstSpan(windows).subspan(begin, end - begin));
     begin = end;
   }
-  TokenScores sum;
+  TokenScoreSums sum;
   ForEachBatch(
       forward, std::ssize(batches), /*most=*/1,
       [&](Forward<float>& passes, absl::Span<const int64_t> one) {
@@ -350,7 +350,7 @@ std::vector<EvaluatedSet> TrainableLanguageModel::Evaluate(
         return ScoreTokens(model_.decoder().head(), passes,
                            Readout(passes, batch), batch.target);
       },
-      [&](auto, const TokenScores& scores) { sum += scores; });
+      [&](auto, const TokenScoreSums& scores) { sum += scores; });
   const auto count = static_cast<double>(sum.count);
   const double loss = sum.loss / count;
   EvaluatedSet set;

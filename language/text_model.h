@@ -91,12 +91,13 @@ class TrainableLanguageModel : public Model<float> {
   // text is followed by the target or, without a target, by the likeliest id.
   // At most most_tokens ids of an example are read. Returns an error if the
   // input has more ids than a block.
-  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const PredictionRequest& request,
-                                      const TraceOptions& options) const;
+  absl::StatusOr<TraceablePrediction<float>> Trace(
+      Forward<float>& forward, const PredictionRequest& request,
+      const TraceOptions& options) const;
   // Traces a pass over `ids`. The target of each id is the next id, and the
   // target of the last id is `last`.
-  Traced<float> TraceIds(std::vector<int32_t> ids, int32_t last) const;
+  TraceablePrediction<float> TraceIds(std::vector<int32_t> ids,
+                                      int32_t last) const;
 
   const LanguageModelConfig& config() const { return config_; }
   const LanguageModel& language_model() const { return model_; }

@@ -37,8 +37,8 @@ class PairMaker {
     }
   }
 
-  std::vector<TextPair> Make() {
-    std::vector<TextPair> pairs;
+  std::vector<SegmentPair> Make() {
+    std::vector<SegmentPair> pairs;
     for (size_t document = 0; document < documents_.size(); ++document) {
       const size_t end = documents_[document].end;
       for (size_t begin = documents_[document].begin; begin < end;) {
@@ -59,18 +59,19 @@ class PairMaker {
   }
   bool Coin() { return UniformInt(2) == 0; }
 
-  TextPiece Join(Range range) const {
+  TokenRange Join(Range range) const {
     return {segments_[range.begin].begin, segments_[range.end - 1].end};
   }
 
   // Adds the pair of a chunk, if possible. Returns the number of segments of
   // the chunk that the pair uses.
-  size_t AddPair(size_t document, Range chunk, std::vector<TextPair>* pairs) {
+  size_t AddPair(size_t document, Range chunk,
+                 std::vector<SegmentPair>* pairs) {
     const bool has_rest = chunk.size() > 1;
     const size_t cut =
         chunk.begin + 1 + (has_rest ? UniformInt(chunk.size() - 1) : 0);
-    TextPair pair = {Join({chunk.begin, cut}), {}, false};
-    std::optional<TextPiece> other;
+    SegmentPair pair = {Join({chunk.begin, cut}), {}, false};
+    std::optional<TokenRange> other;
     if (!has_rest || Coin()) {
       other = Other(document, chunk, tokens_ - pair.first.size());
     }
@@ -86,7 +87,8 @@ class PairMaker {
   // unless the text has only one document. They begin at a random line and have
   // at least `length` tokens, unless the document ends earlier. `nullopt` if
   // there are no lines outside the chunk.
-  std::optional<TextPiece> Other(size_t document, Range chunk, int64_t length) {
+  std::optional<TokenRange> Other(size_t document, Range chunk,
+                                  int64_t length) {
     Range from = documents_[document];
     size_t start;
     if (documents_.size() > 1) {
@@ -110,9 +112,9 @@ class PairMaker {
     return Join({start, end});
   }
 
-  void Truncate(TextPair* pair) {
+  void Truncate(SegmentPair* pair) {
     while (pair->first.size() + pair->second.size() > tokens_) {
-      TextPiece& longer =
+      TokenRange& longer =
           pair->first.size() > pair->second.size() ? pair->first : pair->second;
       if (Coin()) {
         ++longer.begin;
@@ -125,15 +127,15 @@ class PairMaker {
   const int64_t tokens_;
   const RandomStream random_;
   uint64_t draw_ = 0;
-  std::vector<TextPiece> segments_;
+  std::vector<TokenRange> segments_;
   std::vector<Range> documents_;
 };
 
 }  // namespace
 
-std::vector<TextPair> MakeTextPairs(absl::Span<const int64_t> lines,
-                                    absl::Span<const int64_t> documents,
-                                    int64_t tokens, uint64_t seed) {
+std::vector<SegmentPair> MakeTextPairs(absl::Span<const int64_t> lines,
+                                       absl::Span<const int64_t> documents,
+                                       int64_t tokens, uint64_t seed) {
   return PairMaker(lines, documents, tokens, seed).Make();
 }
 

@@ -11,16 +11,16 @@
 namespace regard {
 
 // Tokens begin .. end - 1 of a text.
-struct TextPiece {
+struct TokenRange {
   int64_t begin = 0;
   int64_t end = 0;
 
   int64_t size() const { return end - begin; }
 };
 
-struct TextPair {
-  TextPiece first;
-  TextPiece second;
+struct SegmentPair {
+  TokenRange first;
+  TokenRange second;
   bool apart;  // whether `second` does not follow `first`
 };
 
@@ -48,9 +48,9 @@ inline constexpr const char* kPairClasses[] = {"follows", "does not follow"};
 // text is a single document, lines outside the chunk replace lines of another
 // document. If there are no such lines, `second` follows `first`, and a chunk
 // of only one line makes no pair.
-std::vector<TextPair> MakeTextPairs(absl::Span<const int64_t> lines,
-                                    absl::Span<const int64_t> documents,
-                                    int64_t tokens, uint64_t seed);
+std::vector<SegmentPair> MakeTextPairs(absl::Span<const int64_t> lines,
+                                       absl::Span<const int64_t> documents,
+                                       int64_t tokens, uint64_t seed);
 
 }  // namespace regard
 

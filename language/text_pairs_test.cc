@@ -27,7 +27,7 @@ struct Text {
     }
   }
 
-  std::vector<TextPair> Pairs(int64_t tokens, uint64_t seed = 1) const {
+  std::vector<SegmentPair> Pairs(int64_t tokens, uint64_t seed = 1) const {
     return MakeTextPairs(lines, documents, tokens, seed);
   }
   int64_t DocumentOf(int64_t token) const {
@@ -56,8 +56,8 @@ Text Many() {
 TEST(TextPairsTest, SuccessivePairsShareADocumentAndOthersDoNot) {
   const Text text = Many();
   int apart = 0;
-  const std::vector<TextPair> pairs = text.Pairs(20);
-  for (const TextPair& pair : pairs) {
+  const std::vector<SegmentPair> pairs = text.Pairs(20);
+  for (const SegmentPair& pair : pairs) {
     ASSERT_GT(pair.first.size(), 0);
     ASSERT_GT(pair.second.size(), 0);
     EXPECT_LE(pair.first.size() + pair.second.size(), 20);
@@ -79,9 +79,9 @@ TEST(TextPairsTest, SuccessivePairsShareADocumentAndOthersDoNot) {
 
 TEST(TextPairsTest, ShortLinesArePacked) {
   const Text text({std::vector<int64_t>(100, 3), std::vector<int64_t>(100, 3)});
-  const std::vector<TextPair> pairs = text.Pairs(20);
+  const std::vector<SegmentPair> pairs = text.Pairs(20);
   int64_t full = 0;
-  for (const TextPair& pair : pairs) {
+  for (const SegmentPair& pair : pairs) {
     full += pair.first.size() + pair.second.size() == 20 ? 1 : 0;
   }
   // Only pairs at the ends of documents may have fewer than 20 tokens.
@@ -94,7 +94,7 @@ TEST(TextPairsTest, AnUnusedRestIsReadAgain) {
   // follows its `first`. No pair is long enough to be truncated.
   const Text text({std::vector<int64_t>(40, 1), std::vector<int64_t>(40, 1)});
   std::set<int64_t> seen;
-  for (const TextPair& pair : text.Pairs(8)) {
+  for (const SegmentPair& pair : text.Pairs(8)) {
     for (int64_t i = pair.first.begin; i < pair.first.end; ++i) seen.insert(i);
     if (pair.apart) continue;
     for (int64_t i = pair.second.begin; i < pair.second.end; ++i) {
@@ -106,23 +106,23 @@ TEST(TextPairsTest, AnUnusedRestIsReadAgain) {
 
 TEST(TextPairsTest, LongLinesAreCutSoThatTwoFit) {
   const Text text(Lengths{{100}, {100}});
-  const std::vector<TextPair> pairs = text.Pairs(20);
+  const std::vector<SegmentPair> pairs = text.Pairs(20);
   EXPECT_GE(pairs.size(), 10);
-  for (const TextPair& pair : pairs) {
+  for (const SegmentPair& pair : pairs) {
     EXPECT_EQ(pair.first.size(), 10);
     if (!pair.apart) {
       EXPECT_EQ(pair.first.end, pair.second.begin);
     }
   }
   EXPECT_TRUE(std::any_of(pairs.begin(), pairs.end(),
-                          [](const TextPair& pair) { return !pair.apart; }));
+                          [](const SegmentPair& pair) { return !pair.apart; }));
 }
 
 TEST(TextPairsTest, UnrelatedLinesOfOneDocumentAreNotAdjacent) {
   const Text text(Lengths{std::vector<int64_t>(50, 2)});
   int apart = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    for (const TextPair& pair : text.Pairs(8, seed)) {
+    for (const SegmentPair& pair : text.Pairs(8, seed)) {
       if (!pair.apart) continue;
       ++apart;
       EXPECT_TRUE(pair.second.end <= pair.first.begin ||
@@ -133,7 +133,7 @@ TEST(TextPairsTest, UnrelatedLinesOfOneDocumentAreNotAdjacent) {
   EXPECT_GT(apart, 20);
   EXPECT_THAT(Text(Lengths{{1}}).Pairs(8), IsEmpty());
   EXPECT_THAT(Text(Lengths()).Pairs(8), IsEmpty());
-  const std::vector<TextPair> two = Text(Lengths{{1, 1}}).Pairs(8);
+  const std::vector<SegmentPair> two = Text(Lengths{{1, 1}}).Pairs(8);
   ASSERT_EQ(two.size(), 1);
   EXPECT_FALSE(two[0].apart);
 }
@@ -142,7 +142,7 @@ TEST(TextPairsTest, DependOnlyOnTheSeed) {
   const Text text = Many();
   const auto ends = [&](uint64_t seed) {
     std::vector<int64_t> all;
-    for (const TextPair& pair : text.Pairs(20, seed)) {
+    for (const SegmentPair& pair : text.Pairs(20, seed)) {
       all.push_back(pair.first.end);
       all.push_back(pair.second.begin);
     }

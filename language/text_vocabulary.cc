@@ -88,7 +88,7 @@ TextVocabulary TextVocabulary::Of(absl::string_view text,
   return vocabulary;
 }
 
-absl::StatusOr<TextVocabulary> TextVocabulary::FromText(
+absl::StatusOr<TextVocabulary> TextVocabulary::Parse(
     absl::string_view text, absl::string_view path,
     const LanguageModelConfig& config) {
   TextVocabulary vocabulary(config);
@@ -96,7 +96,7 @@ absl::StatusOr<TextVocabulary> TextVocabulary::FromText(
     REGARD_RETURN_IF_ERROR(vocabulary.AppendText(text, path));
     return vocabulary;
   }
-  REGARD_ASSIGN_OR_RETURN(vocabulary.pairs_, BytePairs::FromText(text, path));
+  REGARD_ASSIGN_OR_RETURN(vocabulary.pairs_, BytePairs::Parse(text, path));
   const BytePairsConfig& tokens = config.tokens();
   for (const auto& [token, id] :
        {std::pair(&tokens.begin(), &vocabulary.begin_),
@@ -210,8 +210,8 @@ absl::StatusOr<std::vector<int32_t>> TextVocabulary::EncodePrompt(
                    pairs_ ? "token" : "newline", " to begin after"));
 }
 
-absl::Status TextVocabulary::CheckKnown(absl::string_view text,
-                                        absl::string_view path) const {
+absl::Status TextVocabulary::CheckKnownCharacters(
+    absl::string_view text, absl::string_view path) const {
   if (pairs_ || words()) return absl::OkStatus();
   for (size_t offset = 0; offset < text.size();) {
     const absl::string_view character =

@@ -53,7 +53,7 @@ class TextVocabulary : private TokenList {
 
   // Reads the output of ToText() for the same config, or a tokenizer.json for
   // BYTE_PAIRS. Errors begin with `path` and a line number.
-  static absl::StatusOr<TextVocabulary> FromText(
+  static absl::StatusOr<TextVocabulary> Parse(
       absl::string_view text, absl::string_view path,
       const LanguageModelConfig& config);
 
@@ -94,7 +94,8 @@ class TextVocabulary : private TokenList {
 
   // Returns an error if `text` contains an unknown character. Unknown words are
   // allowed. The error begins with path:line:column.
-  absl::Status CheckKnown(absl::string_view text, absl::string_view path) const;
+  absl::Status CheckKnownCharacters(absl::string_view text,
+                                    absl::string_view path) const;
 
   // Returns the number of characters of the text of `ids`. <eos> counts as a
   // newline. The unit must not be WORDS.

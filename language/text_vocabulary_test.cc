@@ -96,7 +96,7 @@ TEST(TextVocabularyTest, AVocabularyCanBeReadFromItsText) {
     const TextVocabulary vocabulary =
         TextVocabulary::Of("\"a\\b'\t\n\u00e9 \x7f <unk>\r", config);
     const auto read =
-        TextVocabulary::FromText(vocabulary.ToText(), "v.txt", config);
+        TextVocabulary::Parse(vocabulary.ToText(), "v.txt", config);
     ASSERT_TRUE(read.ok()) << read.status().message();
     EXPECT_EQ(VocabularyTokens(*read), VocabularyTokens(vocabulary));
   }
@@ -106,7 +106,7 @@ TEST(TextVocabularyTest, BrokenTextsAreErrorsWithTheirLine) {
   const auto error = [](absl::string_view text,
                         const LanguageModelConfig& config) {
     return std::string(
-        TextVocabulary::FromText(text, "v.txt", config).status().message());
+        TextVocabulary::Parse(text, "v.txt", config).status().message());
   };
   EXPECT_THAT(error("a\nb", kCharacters),
               HasSubstr("v.txt:2: error: the last"));
@@ -151,17 +151,17 @@ TEST(TextVocabularyTest, AnUnknownPromptIsNamedWithItsPosition) {
 
 TEST(TextVocabularyTest, AnUnknownCharacterIsNamedWithItsPlace) {
   const TextVocabulary dna = TextVocabulary::Of("acgt", kCharacters);
-  EXPECT_THAT(dna.CheckKnown("tt", "d"), IsOk());
-  EXPECT_EQ(dna.CheckKnown("tt\ng", "d").message(),
+  EXPECT_THAT(dna.CheckKnownCharacters("tt", "d"), IsOk());
+  EXPECT_EQ(dna.CheckKnownCharacters("tt\ng", "d").message(),
             "d:1:3: error: the model does not know '\\n' (U+000A)");
   EXPECT_EQ(TextVocabulary::Of("acgt\n", kCharacters)
-                .CheckKnown("\n\nac\ng\u00e9\nxx", "d")
+                .CheckKnownCharacters("\n\nac\ng\u00e9\nxx", "d")
                 .message(),
             "d:4:2: error: the model does not know '\u00e9' (U+00E9)");
   // The newline between lines is not in the vocabulary, but must be accepted.
   const TextVocabulary lines = TextVocabulary::Of("acgt", kCharacterLines);
-  EXPECT_THAT(lines.CheckKnown("t\n\ng", "d"), IsOk());
-  EXPECT_EQ(lines.CheckKnown("t\n\nb", "d").message(),
+  EXPECT_THAT(lines.CheckKnownCharacters("t\n\ng", "d"), IsOk());
+  EXPECT_EQ(lines.CheckKnownCharacters("t\n\nb", "d").message(),
             "d:3:1: error: the model does not know 'b' (U+0062)");
 }
 
@@ -197,8 +197,7 @@ LanguageModelConfig BytePairsOf(LanguageModelConfig::Examples examples) {
 }
 
 TextVocabulary BytePairVocabulary(const LanguageModelConfig& config) {
-  return TextVocabulary::FromText(Tokenizer(), "tokenizer.json", config)
-      .value();
+  return TextVocabulary::Parse(Tokenizer(), "tokenizer.json", config).value();
 }
 
 TEST(TextVocabularyTest, SubwordsCoverLineEnds) {
@@ -217,7 +216,7 @@ TEST(TextVocabularyTest, SubwordsCoverLineEnds) {
   EXPECT_EQ(vocabulary.special_ids().end, kEnd);
   EXPECT_THAT(*vocabulary.EncodePrompt("the"), ElementsAre(kThe));
   EXPECT_THAT(*vocabulary.EncodePrompt(""), ElementsAre(kEnd));
-  EXPECT_THAT(vocabulary.CheckKnown("\u4e2d", "d"), IsOk());
+  EXPECT_THAT(vocabulary.CheckKnownCharacters("\u4e2d", "d"), IsOk());
   EXPECT_EQ(vocabulary.Token(kSpaceThe), " the");
   EXPECT_EQ(vocabulary.Token(0xc3), "\uFFFD");
 }
@@ -237,16 +236,15 @@ TEST(TextVocabularyTest, TokensOfTheConfigBeginAndEnd) {
   LanguageModelConfig config = BytePairsOf(LanguageModelConfig::BLOCKS);
   config.mutable_tokens()->set_begin("the");
   config.mutable_tokens()->set_end("no such");
-  // Runs of earlier versions may name an unknown token, which ReadTokens() now
-  // rejects.
+  // Runs of earlier versions may name an unknown token, which LoadTokenizer()
+  // now rejects.
   EXPECT_EQ(BytePairVocabulary(config).special_ids().begin, kThe);
   EXPECT_EQ(BytePairVocabulary(config).special_ids().end, -1);
   config.set_examples(LanguageModelConfig::LINES);
-  EXPECT_THAT(
-      std::string(TextVocabulary::FromText(Tokenizer(), "t.json", config)
-                      .status()
-                      .message()),
-      HasSubstr("t.json: error: 'no such' must be a token"));
+  EXPECT_THAT(std::string(TextVocabulary::Parse(Tokenizer(), "t.json", config)
+                              .status()
+                              .message()),
+              HasSubstr("t.json: error: 'no such' must be a token"));
   config.mutable_tokens()->set_begin("");
   config.mutable_tokens()->set_end("");
   config.set_examples(LanguageModelConfig::BLOCKS);
@@ -261,12 +259,12 @@ TEST(TextVocabularyTest, ATokenizerCanBeReadFromItsText) {
   const LanguageModelConfig config = BytePairsOf(LanguageModelConfig::BLOCKS);
   const TextVocabulary vocabulary = BytePairVocabulary(config);
   const auto again =
-      TextVocabulary::FromText(vocabulary.ToText(), "t.json", config);
+      TextVocabulary::Parse(vocabulary.ToText(), "t.json", config);
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(VocabularyTokens(*again), VocabularyTokens(vocabulary));
   EXPECT_THAT(
       std::string(
-          TextVocabulary::FromText("{", "t.json", config).status().message()),
+          TextVocabulary::Parse("{", "t.json", config).status().message()),
       HasSubstr("t.json:1:2: error: not JSON"));
 }
 

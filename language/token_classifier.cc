@@ -271,7 +271,7 @@ absl::StatusOr<Prediction> TokenClassifier::Predict(
   return prediction;
 }
 
-absl::StatusOr<Traced<float>> TokenClassifier::Trace(
+absl::StatusOr<TraceablePrediction<float>> TokenClassifier::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   if (options.beam > 0 || options.target.has_value()) {
@@ -290,8 +290,8 @@ absl::StatusOr<Traced<float>> TokenClassifier::Trace(
   // The trace explains the model's own predictions.
   REGARD_ASSIGN_OR_RETURN(const Prediction prediction,
                           Predict(forward, request, {.most_choices = 1}));
-  Traced<float> traced;
-  TraceLabels& traced_labels = traced.labels;
+  TraceablePrediction<float> traced;
+  TraceDescription& traced_labels = traced.labels;
   traced_labels.input = Joined(sequence.tokens);
   traced_labels.prediction = prediction.text;
   traced_labels.sequences.push_back({.name = "tokens", .labels = names});

@@ -60,9 +60,9 @@ class TokenClassifier : public Model<float> {
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
                                      const PredictOptions& options) const;
-  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const PredictionRequest& request,
-                                      const TraceOptions& options) const;
+  absl::StatusOr<TraceablePrediction<float>> Trace(
+      Forward<float>& forward, const PredictionRequest& request,
+      const TraceOptions& options) const;
 
   const LabelledTokens& data() const { return data_; }
   // Returns the predictions for all labels of the sequences.

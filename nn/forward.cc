@@ -177,7 +177,8 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
   const absl::Span<const ParameterInfo> infos = parameters_.parameters();
   for (size_t i = 0; i < infos.size(); ++i) {
     const auto index = static_cast<int32_t>(i);
-    gradients_->SetTouched(infos[i], index, leaves_[i].grad_data() != nullptr);
+    gradients_->SetTouchedOrClear(infos[i], index,
+                                  leaves_[i].grad_data() != nullptr);
     const absl::Span<const uint8_t> rows = tape_.touched_rows(leaves_[i]);
     std::copy(rows.begin(), rows.end(), gradients_->touched_rows(index));
   }

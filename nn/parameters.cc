@@ -216,8 +216,8 @@ void GradientSlab<T>::ClearTouchedRows(const ParameterStore<T>& store) {
 }
 
 template <typename T>
-void GradientSlab<T>::SetTouched(const ParameterInfo& info, int32_t index,
-                                 bool touched) {
+void GradientSlab<T>::SetTouchedOrClear(const ParameterInfo& info,
+                                        int32_t index, bool touched) {
   if (!touched && marks_[index] != 0 && first_row_[index] < 0) {
     std::fill_n(values_.data() + info.offset, info.size(), T(0));
   }

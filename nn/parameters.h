@@ -295,7 +295,8 @@ class GradientSlab {
 
   // Sets whether the step reached parameter `index`. If `touched` is false,
   // clears the gradient of this parameter.
-  void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
+  void SetTouchedOrClear(const ParameterInfo& info, int32_t index,
+                         bool touched);
 
   // Also marks everything that is marked in `other`, the marks of a slab whose
   // values are added to this slab.

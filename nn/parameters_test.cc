@@ -146,9 +146,9 @@ TEST(ParametersTest, AnUntouchedSegmentIsClearedOnce) {
   GradientSlab<float> gradients(store);
   EXPECT_FALSE(gradients.touched(0));
   for (float& value : gradients.values()) value = 5;
-  gradients.SetTouched(store.parameters()[0], 0, true);
-  gradients.SetTouched(store.parameters()[1], 1, true);
-  gradients.SetTouched(store.parameters()[1], 1, false);
+  gradients.SetTouchedOrClear(store.parameters()[0], 0, true);
+  gradients.SetTouchedOrClear(store.parameters()[1], 1, true);
+  gradients.SetTouchedOrClear(store.parameters()[1], 1, false);
   EXPECT_TRUE(gradients.touched(0));
   EXPECT_FALSE(gradients.touched(1));
   EXPECT_THAT(gradients.values().subspan(0, 2), Each(5));

@@ -117,7 +117,7 @@ AttentionStatistics AttentionStatistics::New(
   return rows;
 }
 
-const double* AttentionStatistics::Window(int64_t width) const {
+const double* AttentionStatistics::WindowSums(int64_t width) const {
   const auto found = std::find(widths.begin(), widths.end(), width);
   REGARD_CHECK(found != widths.end()) << "no window of width " << width;
   return window(found - widths.begin());

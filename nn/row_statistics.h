@@ -57,7 +57,7 @@ struct AttentionStatistics {
   }
   // Returns the `window` statistics for the width `width`, which must have been
   // requested.
-  const double* Window(int64_t width) const;
+  const double* WindowSums(int64_t width) const;
   // Returns the `window` statistics for the width widths[i].
   double* window(int64_t i) const { return windows + i * size(); }
 

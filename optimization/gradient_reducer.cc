@@ -84,18 +84,18 @@ void GradientReducer<T>::AddBatch(ComputeShard compute) {
 
   folds_.clear();
   GradientSlab<T>* const batch =
-      AppendRemainingFolds(shards_.begin, shards_.end);
+      QueueRemainingFolds(shards_.begin, shards_.end);
   if (rank_sum_.has_value()) {
-    FinishChunks(chunks_.all());
+    RunPendingFolds(chunks_.all());
     rank_sum_->Add(*batch);
   }
   if (sum_ == nullptr) {
     sum_ = batch;
   } else {
-    AppendFold(sum_, batch);
+    QueueFold(sum_, batch);
   }
   ++batches_;
-  FinishChunks(own_chunks());
+  RunPendingFolds(own_chunks());
   if (rank_sum_.has_value() && ready()) {
     rank_sum_->Gather(1, absl::MakeSpan(squared_norms_));
   }
@@ -137,7 +137,7 @@ void GradientReducer<T>::CopyOwnChunks(const Slab<T>& whole,
 }
 
 template <typename T>
-void GradientReducer<T>::FinishChunks(ChunkRange chunks) {
+void GradientReducer<T>::RunPendingFolds(ChunkRange chunks) {
   if (folds_.empty() && !ready()) return;
   pool_.Run(chunks.size(), [&](int64_t i) {
     const int64_t chunk = chunks.begin + i;
@@ -148,7 +148,7 @@ void GradientReducer<T>::FinishChunks(ChunkRange chunks) {
 }
 
 template <typename T>
-bool GradientReducer<T>::IsFinished(int begin, int end) const {
+bool GradientReducer<T>::HasSum(int begin, int end) const {
   return nodes_[begin].slab != nullptr && nodes_[begin].end == end;
 }
 
@@ -157,7 +157,7 @@ int GradientReducer<T>::TakeFold(int begin, int end, Fold* fold,
                                  int* fold_end) {
   if (end - begin == 1) return -1;
   const int middle = MiddleShard(begin, end);
-  if (IsFinished(begin, middle) && IsFinished(middle, end)) {
+  if (HasSum(begin, middle) && HasSum(middle, end)) {
     *fold = {nodes_[begin].slab, nodes_[middle].slab};
     *fold_end = end;
     nodes_[begin].slab = nullptr;
@@ -200,17 +200,17 @@ void GradientReducer<T>::RunWorker(int worker, ComputeShard compute) {
 }
 
 template <typename T>
-GradientSlab<T>* GradientReducer<T>::AppendRemainingFolds(int begin, int end) {
-  if (IsFinished(begin, end)) return nodes_[begin].slab;
+GradientSlab<T>* GradientReducer<T>::QueueRemainingFolds(int begin, int end) {
+  if (HasSum(begin, end)) return nodes_[begin].slab;
   const int middle = MiddleShard(begin, end);
-  GradientSlab<T>* const left = AppendRemainingFolds(begin, middle);
-  AppendFold(left, AppendRemainingFolds(middle, end));
+  GradientSlab<T>* const left = QueueRemainingFolds(begin, middle);
+  QueueFold(left, QueueRemainingFolds(middle, end));
   return left;
 }
 
 template <typename T>
-void GradientReducer<T>::AppendFold(GradientSlab<T>* left,
-                                    GradientSlab<T>* right) {
+void GradientReducer<T>::QueueFold(GradientSlab<T>* left,
+                                   GradientSlab<T>* right) {
   folds_.push_back({left, right});
   // The marks are updated before the rows are added, because `left` may be the
   // right side of a later fold.

@@ -116,7 +116,7 @@ class GradientReducer {
     GradientSlab<T>* right = nullptr;
   };
 
-  bool IsFinished(int begin, int end) const;
+  bool HasSum(int begin, int end) const;
   // Finds an inner node of the subtree [begin, end) whose children are
   // finished. Moves the children to `fold`, and sets `fold_end`. Returns the
   // first shard of the node, or -1 if no such node exists.
@@ -124,10 +124,10 @@ class GradientReducer {
   void RunWorker(int worker, ComputeShard compute);
   // Appends the additions that the node [begin, end) still needs. Returns the
   // slab that will contain its sum.
-  GradientSlab<T>* AppendRemainingFolds(int begin, int end);
-  void AppendFold(GradientSlab<T>* left, GradientSlab<T>* right);
+  GradientSlab<T>* QueueRemainingFolds(int begin, int end);
+  void QueueFold(GradientSlab<T>* left, GradientSlab<T>* right);
   // Executes folds_ on all threads, and sets the norms if the sum is ready.
-  void FinishChunks(ChunkRange chunks);
+  void RunPendingFolds(ChunkRange chunks);
   void Add(const Fold& fold, int64_t chunk) const;
   void SetSquaredNorm(int64_t chunk);
 

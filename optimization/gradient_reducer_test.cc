@@ -77,7 +77,8 @@ class Store {
       }
     }
     for (const int index : {0, 1, 3}) {
-      slab.SetTouched(store_.parameters()[index], index, index != 3 || reached);
+      slab.SetTouchedOrClear(store_.parameters()[index], index,
+                             index != 3 || reached);
     }
   }
 
@@ -389,8 +390,8 @@ TEST(GradientReducerTest, TheGradientOfAnEarlierBatchDoesNotStay) {
         slab.values()[8] = 3;
         slab.touched_rows(1)[0] = 1;
       }
-      slab.SetTouched(store.parameters()[0], 0, touched);
-      slab.SetTouched(store.parameters()[1], 1, touched);
+      slab.SetTouchedOrClear(store.parameters()[0], 0, touched);
+      slab.SetTouchedOrClear(store.parameters()[1], 1, touched);
     });
     EXPECT_EQ(reducer.gradient()[0], reached ? 2 : 0);
     EXPECT_EQ(reducer.gradient()[8], reached ? 3 : 0);
@@ -410,7 +411,7 @@ TEST(GradientReducerTest, AWarmBatchAllocatesNothing) {
         if (batch == 2) before = AllocationCount();
         reducer.AddBatch([&](int, int, GradientSlab<float>& slab) {
           for (float& value : slab.values().subspan(0, 301)) value = 1;
-          slab.SetTouched(store.store().parameters()[0], 0, true);
+          slab.SetTouchedOrClear(store.store().parameters()[0], 0, true);
         });
       }
       EXPECT_EQ(AllocationCount() - before, 0);
@@ -429,7 +430,7 @@ TEST(GradientReducerTest, AWarmBatchOfRanksAllocatesNothing) {
       for (int batch = 0; batch < batches; ++batch) {
         reducer.AddBatch([&](int, int, GradientSlab<float>& slab) {
           for (float& value : slab.values().subspan(0, 301)) value = 1;
-          slab.SetTouched(store.store().parameters()[0], 0, true);
+          slab.SetTouchedOrClear(store.store().parameters()[0], 0, true);
         });
         reducer.Gather(weights.span());
       }

@@ -55,8 +55,8 @@ namespace regard {
 class OptimizerConfig;
 class ScheduleConfig;
 
-struct ScheduleInfo : OptionInfo<> {
-  OptionFactory<Schedule, const ScheduleContext&> create;
+struct ScheduleInfo : PluginInfo<> {
+  PluginFactory<Schedule, const ScheduleContext&> create;
 };
 
 class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
@@ -72,11 +72,12 @@ class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
 
 // Creates an optimizer for a finalized store, which must outlive it.
 template <typename T>
-using OptimizerFactory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
+using OptimizerFactory = PluginFactory<Optimizer<T>, ParameterStore<T>&>;
 
 // The registry of optimizers. The description of each is its formula.
 class OptimizerRegistry
-    : public PluginRegistry<OptimizerConfig, NumericInfo<OptimizerFactory>> {
+    : public PluginRegistry<OptimizerConfig,
+                            TemplatePluginInfo<OptimizerFactory>> {
  public:
   OptimizerRegistry();
 

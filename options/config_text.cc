@@ -299,13 +299,13 @@ std::string ConfigTextWithOrigin::Origin(size_t offset) const {
   return absl::StrCat(Printable(name_, kShownCharacters), ":", Line(offset));
 }
 
-std::string ConfigTextWithOrigin::Where(size_t offset) const {
+std::string ConfigTextWithOrigin::OriginWithColumn(size_t offset) const {
   if (is_override_) return name_;
   return absl::StrCat(Origin(offset), ":", Column(offset));
 }
 
-TextRange ConfigTextWithOrigin::LocateInString(const TextRange& name,
-                                               const TextRange& within) const {
+TextRange ConfigTextWithOrigin::RangeInStringValue(
+    const TextRange& name, const TextRange& within) const {
   // `places` has the position of each byte of the value in the text. `end` is
   // the end of the value.
   std::vector<TextRange> places;
@@ -357,10 +357,10 @@ std::string ConfigTextWithOrigin::Diagnostic(const TextProblem& problem) const {
   const int marked =
       std::clamp(CountCharacters(line.substr(caret, problem.range.length)), 1,
                  kShownCharacters - kShownBeforeCaret);
-  return absl::StrCat(Where(offset), ": error: ", problem.message, "\n  ", lead,
-                      Printable(line.substr(from), kShownCharacters), "\n  ",
-                      std::string(before, ' '), "^",
-                      std::string(marked - 1, '~'));
+  return absl::StrCat(
+      OriginWithColumn(offset), ": error: ", problem.message, "\n  ", lead,
+      Printable(line.substr(from), kShownCharacters), "\n  ",
+      std::string(before, ' '), "^", std::string(marked - 1, '~'));
 }
 
 std::string QuotedToken(Token::Kind kind, absl::string_view text) {
@@ -390,7 +390,7 @@ std::optional<Token> TokenStream::ConsumeName() {
   return Token{Token::Kind::kIdentifier, {begin, end - begin}};
 }
 
-void TokenStream::SkipUnspacedTokens() {
+void TokenStream::SkipToLastAdjacentToken() {
   while (Peek(1).range.begin == Peek().range.begin + Peek().range.length &&
          Peek(1).kind != Token::Kind::kEnd && !IsAnyOf(Peek(1), "}>],;")) {
     Next();
@@ -406,7 +406,7 @@ void TokenStream::SkipBracketed() {
   } while (depth > 0 && Peek().kind != Token::Kind::kEnd);
 }
 
-void TokenStream::SkipLine(const Token& first) {
+void TokenStream::SkipToNextFieldLine(const Token& first) {
   const size_t end = text_.find('\n', first.range.begin);
   const auto may_be_name = [this] {
     return Peek().kind == Token::Kind::kIdentifier || IsAtAnyOf("[");

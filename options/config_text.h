@@ -60,14 +60,14 @@ class ConfigTextWithOrigin {
   // Returns the origin of a value: `file.textproto:12` or `--set`.
   std::string Origin(size_t offset) const;
   // Returns Origin() with the column: `file.textproto:12:3`.
-  std::string Where(size_t offset) const;
+  std::string OriginWithColumn(size_t offset) const;
 
   // Returns the position of the bytes `within` of a string value. `name` is the
   // position of the field's name, which precedes the value. The value is a
   // sequence of quoted strings, or the rest of a `--set` argument. Returns
   // `name` if there is no value.
-  TextRange LocateInString(const TextRange& name,
-                           const TextRange& within) const;
+  TextRange RangeInStringValue(const TextRange& name,
+                               const TextRange& within) const;
 
   // Returns the lines to print for a problem: position and message, source
   // line, and caret. Shortens long lines around the caret. Replaces control and
@@ -163,14 +163,14 @@ class TokenStream {
 
   // Advances to the last of several tokens without spaces between them, such as
   // `fra.txt`.
-  void SkipUnspacedTokens();
+  void SkipToLastAdjacentToken();
 
   // Skips the bracket at the next token and everything up to its closing
   // bracket. Not recursive.
   void SkipBracketed();
   // Skips the rest of the line of `first`. If the value continues on later
   // lines, also skips the rest of the value. Stops at the end of a message.
-  void SkipLine(const Token& first);
+  void SkipToNextFieldLine(const Token& first);
 
  private:
   absl::string_view text_;

@@ -59,7 +59,7 @@ TEST(ConfigTextTest, OverridesHaveNoLine) {
 std::string Marked(const ConfigTextWithOrigin& text, size_t begin,
                    size_t length) {
   const size_t name = text.text().find('s');
-  const TextRange range = text.LocateInString({name, 1}, {begin, length});
+  const TextRange range = text.RangeInStringValue({name, 1}, {begin, length});
   return text.text().substr(range.begin, range.length);
 }
 
@@ -83,9 +83,9 @@ TEST(ConfigTextTest, PartsOfStringsAreFoundWhereTheyAreWritten) {
   EXPECT_EQ(Marked(file("s: 'ab' 'cd'"), 0, 2), "ab");
   // For bytes at or after the end of a string, the position must be the closing
   // quote.
-  EXPECT_EQ(file("s: 'ab' t: 1").LocateInString({0, 1}, {2, 1}).begin, 6u);
-  EXPECT_EQ(file("s: 'ab' t: 1").LocateInString({0, 1}, {9, 9}).begin, 6u);
-  EXPECT_EQ(file("s: '' t: 1").LocateInString({0, 1}, {0, 1}).begin, 4u);
+  EXPECT_EQ(file("s: 'ab' t: 1").RangeInStringValue({0, 1}, {2, 1}).begin, 6u);
+  EXPECT_EQ(file("s: 'ab' t: 1").RangeInStringValue({0, 1}, {9, 9}).begin, 6u);
+  EXPECT_EQ(file("s: '' t: 1").RangeInStringValue({0, 1}, {0, 1}).begin, 4u);
   EXPECT_EQ(Marked(file("s: 1"), 0, 1), "s");
 }
 

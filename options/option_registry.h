@@ -24,8 +24,8 @@
 //     }
 //   };
 //
-//   struct ScheduleInfo : OptionInfo<> {
-//     OptionFactory<Schedule> create;
+//   struct ScheduleInfo : PluginInfo<> {
+//     PluginFactory<Schedule> create;
 //   };
 //
 //   class ScheduleRegistry
@@ -72,7 +72,7 @@ namespace regard {
 // Information about one plug-in. Context is additional data for the validation
 // of options, such as the widths of a layer.
 template <typename... Context>
-struct OptionInfo {
+struct PluginInfo {
   using Validator = void (*)(const google::protobuf::Message& options,
                              const Context&... context,
                              ConfigProblems& problems);
@@ -86,7 +86,7 @@ struct OptionInfo {
 
 // Creates an Interface from the options of the plug-in.
 template <typename Interface, typename... Args>
-using OptionFactory = std::unique_ptr<Interface> (*)(
+using PluginFactory = std::unique_ptr<Interface> (*)(
     const google::protobuf::Message& options, Args... args);
 
 template <typename Plugin, typename... Context>
@@ -97,9 +97,9 @@ concept ValidatesOptions = requires(const typename Plugin::Options& options,
 };  // NOLINT(readability/braces)
 
 // Information about a plug-in that is a class template. Factory<T> is an
-// OptionFactory.
+// PluginFactory.
 template <template <typename> class Factory, typename... Context>
-struct NumericInfo : OptionInfo<Context...> {
+struct TemplatePluginInfo : PluginInfo<Context...> {
   Factory<float> create_float;
   Factory<double> create_double;
 };
@@ -135,8 +135,8 @@ void AddOptionProblem(const ChosenOption& chosen,
                       ConfigProblems& problems);
 
 // The registry of one kind of plug-in. A oneof of Config chooses the plug-in.
-// Info derives from OptionInfo. If plug-ins are classes, Info has a factory
-// `create`. If plug-ins are class templates, Info is a NumericInfo.
+// Info derives from PluginInfo. If plug-ins are classes, Info has a factory
+// `create`. If plug-ins are class templates, Info is a TemplatePluginInfo.
 // Info::Describe<Plugin>() reads additional information from the class.
 // Registries are never global: main() registers built-in and user plug-ins and
 // passes registries as arguments.
@@ -258,7 +258,7 @@ class PluginRegistry {
  private:
   template <typename Plugin, typename... Context>
   static void Describe(absl::string_view description,
-                       OptionInfo<Context...>* info) {
+                       PluginInfo<Context...>* info) {
     using Options = typename Plugin::Options;
     static_assert(
         ValidatesOptions<Plugin, Context...>,
@@ -274,7 +274,7 @@ class PluginRegistry {
   }
 
   template <typename Plugin, typename Interface, typename... Args>
-  static void SetFactory(OptionFactory<Interface, Args...>* factory) {
+  static void SetFactory(PluginFactory<Interface, Args...>* factory) {
     *factory = [](const Message& options,
                   Args... args) -> std::unique_ptr<Interface> {
       return std::make_unique<Plugin>(

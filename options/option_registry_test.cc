@@ -20,8 +20,8 @@ class Curve {
                        ConfigProblems&) {}
 };
 
-struct CurveInfo : OptionInfo<double> {
-  OptionFactory<Curve, double> create;
+struct CurveInfo : PluginInfo<double> {
+  PluginFactory<Curve, double> create;
 };
 
 class CurveRegistry : public PluginRegistry<CurveConfig, CurveInfo> {

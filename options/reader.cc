@@ -169,7 +169,7 @@ std::optional<std::string> ConfigOrigins::Find(absl::string_view path) const {
   return texts_[place->second.text].Origin(place->second.range.begin);
 }
 
-ConfigOrigins::Place ConfigOrigins::PlaceOf(absl::string_view path) const {
+ConfigOrigins::Place ConfigOrigins::NearestPlace(absl::string_view path) const {
   REGARD_CHECK(!texts_.empty()) << "a config comes from at least one text";
   Place nearest = {main_, {0, 1}};
   // A message precedes its fields, so the last match is the innermost message.
@@ -179,18 +179,18 @@ ConfigOrigins::Place ConfigOrigins::PlaceOf(absl::string_view path) const {
   return nearest;
 }
 
-std::string ConfigOrigins::Where(absl::string_view path) const {
-  const Place place = PlaceOf(path);
-  return texts_[place.text].Where(place.range.begin);
+std::string ConfigOrigins::OriginWithColumn(absl::string_view path) const {
+  const Place place = NearestPlace(path);
+  return texts_[place.text].OriginWithColumn(place.range.begin);
 }
 
 std::string ConfigOrigins::Diagnostic(absl::string_view path,
                                       std::string message,
                                       const TextRange& within) const {
-  const auto [index, name] = PlaceOf(path);
+  const auto [index, name] = NearestPlace(path);
   const ConfigTextWithOrigin& text = texts_[index];
   return text.Diagnostic(
-      {within.length > 0 ? text.LocateInString(name, within) : name,
+      {within.length > 0 ? text.RangeInStringValue(name, within) : name,
        std::move(message)});
 }
 
@@ -237,7 +237,7 @@ absl::Status ApplyOverrides(absl::Span<const ConfigTextWithOrigin> overrides,
 }
 
 absl::StatusOr<ConfigOrigins> ReadConfig(
-    const ConfigSource& source, absl::Span<const std::string> overrides,
+    const ConfigPathOrText& source, absl::Span<const std::string> overrides,
     Message* config) {
   return ReadConfigWith(source, OverrideTexts(overrides), config);
 }
@@ -252,7 +252,7 @@ std::vector<ConfigTextWithOrigin> OverrideTexts(
 }
 
 absl::StatusOr<ConfigOrigins> ReadConfigWith(
-    const ConfigSource& source,
+    const ConfigPathOrText& source,
     absl::Span<const ConfigTextWithOrigin> overrides, Message* config) {
   config->Clear();
   ConfigOrigins origins;

@@ -63,7 +63,7 @@ class ConfigOrigins {
 
   // Returns the position that Diagnostic() shows: `configs/a.textproto:12:3` or
   // `--set`.
-  std::string Where(absl::string_view path) const;
+  std::string OriginWithColumn(absl::string_view path) const;
 
   const ConfigTextWithOrigin& main_text() const { return texts_[main_]; }
 
@@ -83,7 +83,7 @@ class ConfigOrigins {
     TextRange range;
   };
 
-  Place PlaceOf(absl::string_view path) const;
+  Place NearestPlace(absl::string_view path) const;
 
   std::vector<ConfigTextWithOrigin> texts_;
   size_t main_ = 0;  // index of the file that the user named
@@ -99,7 +99,7 @@ absl::Status LocateProblems(const ConfigProblems& problems,
 // The maximum number of nested bases.
 inline constexpr int kMaxBases = 16;
 
-struct ConfigSource {
+struct ConfigPathOrText {
   // The path as the user gave it (see ResolveUserPath). For an embedded text,
   // the name that messages show.
   std::string name;
@@ -119,7 +119,7 @@ struct ConfigSource {
 // be read, IsMachineFailure() may be true for the error. After an error,
 // `config` is unspecified.
 absl::StatusOr<ConfigOrigins> ReadConfig(
-    const ConfigSource& source, absl::Span<const std::string> overrides,
+    const ConfigPathOrText& source, absl::Span<const std::string> overrides,
     google::protobuf::Message* config);
 
 // Returns the values of --set flags as texts.
@@ -128,7 +128,7 @@ std::vector<ConfigTextWithOrigin> OverrideTexts(
 
 // Like ReadConfig(), but each override has its own origin instead of `--set`.
 absl::StatusOr<ConfigOrigins> ReadConfigWith(
-    const ConfigSource& source,
+    const ConfigPathOrText& source,
     absl::Span<const ConfigTextWithOrigin> overrides,
     google::protobuf::Message* config);
 

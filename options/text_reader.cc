@@ -117,7 +117,7 @@ class TextReader {
       Problem(first, absl::StrCat("expected the name of a field, got ",
                                   Quoted(first)));
       if (tokens_.Peek().range.begin == first.range.begin) tokens_.Next();
-      tokens_.SkipLine(first);
+      tokens_.SkipToNextFieldLine(first);
       return;
     }
     std::string written(tokens_.Text(*name));
@@ -131,7 +131,7 @@ class TextReader {
     }
     if (field == nullptr) {
       Problem(*name, NoSuchFieldMessage(type, written));
-      tokens_.SkipLine(*name);
+      tokens_.SkipToNextFieldLine(*name);
       return;
     }
     const OneofDescriptor* oneof = field->real_containing_oneof();
@@ -169,7 +169,7 @@ class TextReader {
     if (tokens_.IsAtAnyOf("{<")) return true;  // ReadValue() reports it
     Problem(name, absl::StrCat("expected ':' and ", DescribeType(field),
                                " after '", field.name(), "'"));
-    tokens_.SkipLine(name);
+    tokens_.SkipToNextFieldLine(name);
     return false;
   }
 
@@ -189,7 +189,7 @@ class TextReader {
       if (!tokens_.TryConsumeAnyOf(",") && !AtEnd()) {
         Problem(tokens_.Peek(), absl::StrCat("expected ',' or ']', got ",
                                              Quoted(tokens_.Peek())));
-        tokens_.SkipLine(tokens_.Peek());
+        tokens_.SkipToNextFieldLine(tokens_.Peek());
         return;
       }
       if (tokens_.IsAtAnyOf("]")) {
@@ -226,7 +226,7 @@ class TextReader {
 
   // Returns whether the value at `place` is valid. Adds a problem if the value
   // is not valid.
-  bool Suits(const FieldDescriptor& field, const ValueToken& written,
+  bool Suits(const FieldDescriptor& field, const SignedToken& written,
              const Token& place) {
     std::optional<std::string> problem = FindValueProblem(field, written);
     if (problem.has_value()) Problem(place, *problem);
@@ -278,8 +278,8 @@ class TextReader {
   void ReadScalar(const FieldAssignment& assignment, Message* message) {
     const FieldDescriptor& field = *assignment.field;
     const Token first = tokens_.Peek();
-    ValueToken written{tokens_.TryConsumeAnyOf("-"), tokens_.Peek().kind,
-                       tokens_.Text(tokens_.Peek())};
+    SignedToken written{tokens_.TryConsumeAnyOf("-"), tokens_.Peek().kind,
+                        tokens_.Text(tokens_.Peek())};
     const Token::Kind kind = written.kind;
     if (tokens_.IsAtAnyOf("{<[")) {
       Suits(field, written, first);
@@ -287,7 +287,7 @@ class TextReader {
     }
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
         kind != Token::Kind::kString) {
-      tokens_.SkipUnspacedTokens();
+      tokens_.SkipToLastAdjacentToken();
       written = {false, kind, TextFrom(first)};
     }
     bool good = kind != Token::Kind::kBad;
@@ -297,7 +297,9 @@ class TextReader {
     do {
       if (!Suits(field, written, place)) {
         good = false;
-        if (kind == Token::Kind::kSymbol) return tokens_.SkipLine(first);
+        if (kind == Token::Kind::kSymbol) {
+          return tokens_.SkipToNextFieldLine(first);
+        }
       }
       value = TextFrom(first);
       tokens_.Next();

@@ -187,7 +187,7 @@ TEST_F(BertClassifierTest, NamesItsPaddingIfItHasOne) {
               AllOf(HasSubstr("\"pad_token_id\": 0"),
                     HasSubstr("\"pad_token\": \"[PAD]\"")));
   folder_.pieces = std::make_unique<const WordPiece>(
-      WordPiece::FromText(
+      WordPiece::Parse(
           absl::StrReplaceAll(folder_.pieces->ToText(), {{"[PAD]", "[EMPTY]"}}),
           "vocab.txt", folder_.options)
           .value());

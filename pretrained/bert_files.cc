@@ -379,7 +379,7 @@ void CheckPrompts(const JsonObject& json) {
 // Adds a note if the model does not compare texts by cosine similarity. The dot
 // product of normalized vectors is their cosine similarity.
 void NoteSimilarity(const JsonObject& json, const std::string& path,
-                    SentenceFiles* read) {
+                    SentenceTransformersSettings* read) {
   constexpr char kName[] = "similarity_fn_name";
   if (!json.Has(kName)) return;
   const std::string name = json.Text(kName);
@@ -433,9 +433,9 @@ absl::StatusOr<bool> ReadModules(const std::string& folder) {
 
 }  // namespace
 
-absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
-                                                bool lower_case) {
-  SentenceFiles read;
+absl::StatusOr<SentenceTransformersSettings> ReadSentenceFiles(
+    const std::string& folder, bool lower_case) {
+  SentenceTransformersSettings read;
   REGARD_ASSIGN_OR_RETURN(JsonFile sentence,
                           ReadIfThere(JoinPath(folder, kSentence)));
   read.longest = sentence.root().Integer(kLongest, 0, 2, 1 << 24);
@@ -460,8 +460,8 @@ absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
   return read;
 }
 
-absl::Status WriteSentenceFiles(const SentenceFiles& sentence, int64_t width,
-                                const std::string& folder,
+absl::Status WriteSentenceFiles(const SentenceTransformersSettings& sentence,
+                                int64_t width, const std::string& folder,
                                 FileOperations& files) {
   using Json = nlohmann::ordered_json;
   const auto write = [&](const std::string& path, const Json& json) {

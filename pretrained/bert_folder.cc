@@ -101,12 +101,12 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
       ReadBertConfig(JoinPath(folder, kConfig), words);
   Collect(described.status(), &messages);
   if (described.ok()) model.description = *described;
-  absl::StatusOr<WordPieceFiles> tokenizer = ReadWordPieceFiles(folder);
+  absl::StatusOr<WordPieceTokenizer> tokenizer = ReadWordPieceFiles(folder);
   Collect(tokenizer.status(), &messages);
   if (tokenizer.ok()) {
-    static_cast<WordPieceFiles&>(model) = *std::move(tokenizer);
+    static_cast<WordPieceTokenizer&>(model) = *std::move(tokenizer);
   }
-  const absl::StatusOr<SentenceFiles> sentence =
+  const absl::StatusOr<SentenceTransformersSettings> sentence =
       ReadSentenceFiles(folder, model.options.lower_case);
   Collect(sentence.status(), &messages);
   if (described.ok()) Collect(CheckModel(scorers, &model), &messages);
@@ -134,7 +134,7 @@ namespace {
 
 // Returns the contents of config.json for a model, or an error that lists
 // unsupported features.
-absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
+absl::StatusOr<BertDescription> DescriptionOf(const BertBasedModel& model) {
   const WordPiece& pieces = model.pieces();
   BertDescription description = {
       .config = model.bert_config(),
@@ -176,11 +176,11 @@ absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
 
 }  // namespace
 
-absl::Status WriteBertFolder(const BertModel& model, const std::string& folder,
-                             FileOperations& files) {
+absl::Status WriteBertFolder(const BertBasedModel& model,
+                             const std::string& folder, FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(const BertDescription description,
                           DescriptionOf(model));
-  WordPieceFiles tokenizer = {
+  WordPieceTokenizer tokenizer = {
       .options = model.pieces().options(),
       .pieces = std::make_unique<const WordPiece>(model.pieces()),
       .longest = model.longest()};

@@ -24,12 +24,12 @@ namespace regard {
 
 // The contents of a folder, except the weights. `longest` is the minimum of the
 // length limits of the model, the tokenizer and sentence_bert_config.json.
-struct BertFolder : WordPieceFiles {
+struct BertFolder : WordPieceTokenizer {
   std::string path;
   BertDescription description;
   // The options of sentence embeddings in the files of sentence-transformers.
   VectorOptions vectors;
-  std::vector<std::string> notes;  // SentenceFiles::notes
+  std::vector<std::string> notes;  // SentenceTransformersSettings::notes
 
   // Fills the finalized parameters of a model. The folder must contain the head
   // `head`, which determines the type of the model:
@@ -59,8 +59,8 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
 // transformers can open the folder with the class that config.json names.
 // Returns InvalidArgument, with a message for the user, if the model has
 // features that this class lacks.
-absl::Status WriteBertFolder(const BertModel& model, const std::string& folder,
-                             FileOperations& files);
+absl::Status WriteBertFolder(const BertBasedModel& model,
+                             const std::string& folder, FileOperations& files);
 
 }  // namespace regard
 

@@ -196,7 +196,7 @@ namespace {
 // have `vocabulary` rows. The parameters may have fewer rows.
 void AddWords(int64_t vocabulary, WeightTable* table) {
   const std::string cls = "cls.predictions.";
-  const WeightName lines[] = {
+  const WeightMapping lines[] = {
       {"masked_words.transform.*", cls + "transform.dense.*"},
       {"masked_words.norm.*", cls + "transform.LayerNorm.*"},
       {.ours = "masked_words.weight",
@@ -256,7 +256,7 @@ WeightTable BertWeights(const BertDescription& description, BertHead head) {
   if (head != BertHead::kNone) {
     // If the model has a head, transformers expects this prefix before the
     // names of the encoder's tensors.
-    for (WeightName& line : table.names) {
+    for (WeightMapping& line : table.names) {
       line.theirs = absl::StrCat(table.prefix, line.theirs);
     }
   }

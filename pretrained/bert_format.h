@@ -95,7 +95,7 @@ absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
 std::string TokenizerConfigText(const WordPiece& pieces, int64_t longest);
 
 // The contents of the sentence-transformers files.
-struct SentenceFiles {
+struct SentenceTransformersSettings {
   // The maximum number of tokens of a text ("max_seq_length" of
   // sentence_bert_config.json). 0 if not set.
   int64_t longest = 0;
@@ -112,12 +112,12 @@ struct SentenceFiles {
 // * another pooling or module,
 // * a prompt,
 // * lower-casing, if the tokenizer keeps upper case.
-absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
-                                                bool lower_case);
+absl::StatusOr<SentenceTransformersSettings> ReadSentenceFiles(
+    const std::string& folder, bool lower_case);
 
 // Writes the files into `folder`. `width` is the width of the encoder.
-absl::Status WriteSentenceFiles(const SentenceFiles& sentence, int64_t width,
-                                const std::string& folder,
+absl::Status WriteSentenceFiles(const SentenceTransformersSettings& sentence,
+                                int64_t width, const std::string& folder,
                                 FileOperations& files);
 
 // Returns the table of tensor names for a Bert with the given head of a

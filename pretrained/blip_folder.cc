@@ -88,7 +88,7 @@ TransformerConfig CrossAttentionPart(TransformerConfig config) {
 // Checks that config.json, whose contents are `text`, and the image processor
 // together describe the model completely.
 absl::Status CheckIsBlip(const std::string& text,
-                         const WordPieceFiles& tokenizer,
+                         const WordPieceTokenizer& tokenizer,
                          const BlipDescription& description) {
   const CaptionerConfig& config = description.config;
   const VisionTransformerConfig& vision = config.vision_transformer();
@@ -131,7 +131,7 @@ absl::Status WriteBlipFolder(const CaptionModel& model,
   const BlipDescription description = {
       .config = model.config(), .ids = model.tokens().ids(), .images = *format};
   const WordPiece& pieces = model.tokens().pieces();
-  const WordPieceFiles tokenizer = {
+  const WordPieceTokenizer tokenizer = {
       .options = pieces.options(),
       .pieces = std::make_unique<const WordPiece>(pieces),
       .longest = model.config().decoder().position_embedding().longest()};

@@ -22,7 +22,7 @@ namespace regard {
 // The contents of a folder, except the weights.
 struct BlipFolder {
   std::string path;
-  WordPieceFiles tokenizer = {};
+  WordPieceTokenizer tokenizer = {};
   BlipDescription description = {};
 
   // Fills the finalized parameters of a Captioner, which must be the only model

@@ -103,7 +103,7 @@ void RequireId(const JsonObject& json, const char* key, int64_t otherwise,
                                      ", the id of the tokenizer's ", token));
 }
 
-void ReadTokens(const JsonObject& json, const WordPieceFiles& tokenizer,
+void ReadTokens(const JsonObject& json, const WordPieceTokenizer& tokenizer,
                 BlipDescription* description) {
   const WordPiece& pieces = *tokenizer.pieces;
   CaptionerConfig& config = description->config;
@@ -157,7 +157,7 @@ void ReadText(const JsonObject& json, TransformerConfig* decoder) {
 }  // namespace
 
 absl::StatusOr<BlipDescription> ReadBlipConfig(
-    const std::string& folder, const WordPieceFiles& tokenizer) {
+    const std::string& folder, const WordPieceTokenizer& tokenizer) {
   const std::string path = JoinPath(folder, "config.json");
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(ReadFile(path)));
@@ -170,7 +170,7 @@ absl::StatusOr<BlipDescription> ReadBlipConfig(
 
 absl::StatusOr<BlipDescription> ParseBlipConfig(
     absl::string_view text, absl::string_view path,
-    const WordPieceFiles& tokenizer) {
+    const WordPieceTokenizer& tokenizer) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
   const JsonObject root = file.root();
   root.Require("vision_config");
@@ -286,7 +286,7 @@ WeightTable BlipWeights(const BlipDescription& description) {
   add("attention_norm.*", "layer_norm1.*");
   int part = 0;
   for (const char* name : {"query", "key", "value"}) {
-    WeightName* const fused =
+    WeightMapping* const fused =
         add(absl::StrCat("attention.", name, ".*"), "self_attn.qkv.*");
     fused->part = part++;
     fused->parts = 3;

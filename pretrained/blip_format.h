@@ -26,14 +26,14 @@ struct BlipDescription {
 // problems of a file, each on a line "PATH:LINE:COLUMN: error: ..". Problems
 // are invalid JSON, sizes out of range, ids that `tokenizer` lacks, and
 // features that Captioner does not support.
-absl::StatusOr<BlipDescription> ReadBlipConfig(const std::string& folder,
-                                               const WordPieceFiles& tokenizer);
+absl::StatusOr<BlipDescription> ReadBlipConfig(
+    const std::string& folder, const WordPieceTokenizer& tokenizer);
 
 // Parses the text of a config.json. Messages name `path`. The image format is
 // the default of BLIP's processor.
 absl::StatusOr<BlipDescription> ParseBlipConfig(
     absl::string_view text, absl::string_view path,
-    const WordPieceFiles& tokenizer);
+    const WordPieceTokenizer& tokenizer);
 
 // Returns the text of config.json.
 std::string BlipConfigText(const BlipDescription& description);

@@ -80,7 +80,7 @@ absl::StatusOr<Gpt2> Read(const std::string& path) {
   auto folder = OpenGpt2Folder(path, Scorers());
   if (!folder.ok()) return folder.status();
   auto vocabulary =
-      TextVocabulary::FromText(folder->pairs->ToText(), path, folder->config);
+      TextVocabulary::Parse(folder->pairs->ToText(), path, folder->config);
   if (!vocabulary.ok()) return vocabulary.status();
   Gpt2 read = {.folder = *std::move(folder), .model = nullptr};
   read.model = std::make_unique<LanguageModel>(

@@ -343,7 +343,7 @@ absl::Status WritePretrainedFolder(const Model<float>& model,
           absl::StrCat(folder, ": error: must be a new or empty folder"));
     }
   }
-  if (const auto* bert = dynamic_cast<const BertModel*>(&model)) {
+  if (const auto* bert = dynamic_cast<const BertBasedModel*>(&model)) {
     return WriteBertFolder(*bert, folder, files);
   }
   if (const auto* captioner = dynamic_cast<const CaptionModel*>(&model)) {

@@ -49,7 +49,7 @@ std::optional<std::vector<absl::string_view>> Stars(absl::string_view pattern,
 
 // Returns the name of the tensor that contains the parameter `name`. Empty if
 // the row does not match `name`.
-std::string TheirName(const WeightName& line, absl::string_view name) {
+std::string TheirName(const WeightMapping& line, absl::string_view name) {
   const auto stars = Stars(line.ours, name);
   if (!stars.has_value()) return "";
   std::vector<absl::string_view> parts = absl::StrSplit(line.theirs, '.');
@@ -60,7 +60,7 @@ std::string TheirName(const WeightName& line, absl::string_view name) {
   return absl::StrJoin(parts, ".");
 }
 
-bool IsTransposed(const WeightName& line, const Shape& shape) {
+bool IsTransposed(const WeightMapping& line, const Shape& shape) {
   return line.transposed && shape.rank() == 2;
 }
 
@@ -69,7 +69,7 @@ int64_t SizeOf(absl::Span<const int64_t> shape) {
                          std::multiplies());
 }
 
-std::vector<int64_t> TheirShape(const WeightName& line, const Shape& shape) {
+std::vector<int64_t> TheirShape(const WeightMapping& line, const Shape& shape) {
   // The shape does not apply to a parameter of another size.
   if (!line.shape.empty() && SizeOf(line.shape) == shape.size()) {
     return line.shape;
@@ -86,7 +86,7 @@ std::string ShapeText(absl::Span<const int64_t> shape) {
 }
 
 // Calls visit(our element, their element) for each element of a parameter.
-void ForEachNumber(const WeightName& line, const Shape& shape, auto ours,
+void ForEachNumber(const WeightMapping& line, const Shape& shape, auto ours,
                    auto theirs, const auto& visit) {
   const auto size = static_cast<size_t>(shape.size());
   const auto part = static_cast<size_t>(line.part);
@@ -129,7 +129,7 @@ class PretrainedWeights::Plan {
  private:
   struct Use {
     int32_t parameter;
-    const WeightName* line;
+    const WeightMapping* line;
     bool repeats;  // whether an earlier tensor contains the parameter
   };
 
@@ -183,7 +183,7 @@ void PretrainedWeights::Plan::Find(const std::string& name, int32_t parameter,
   std::string wanted;
   bool of_task = true;  // also true for names that are not in the table
   bool seen = false;    // whether a tensor exists, valid or not
-  for (const WeightName& line : weights_.table_.names) {
+  for (const WeightMapping& line : weights_.table_.names) {
     const std::string theirs = TheirName(line, name);
     if (theirs.empty()) continue;
     of_task = line.of_task;
@@ -369,7 +369,7 @@ absl::Status WritePretrainedWeights(const WeightTable& table,
   for (TensorView& view :
        SlabViews(parameters, parameters.values(), /*prefix=*/"")) {
     const auto line =
-        std::ranges::find_if(table.names, [&](const WeightName& each) {
+        std::ranges::find_if(table.names, [&](const WeightMapping& each) {
           return !TheirName(each, view.name).empty();
         });
     if (line == table.names.end()) {

@@ -35,7 +35,7 @@ namespace regard {
 // written. A folder must contain at least one of these tensors. If it contains
 // several, they must be equal. If `ours` is an alias (tied weights), its tensor
 // is optional and never written.
-struct WeightName {
+struct WeightMapping {
   // The name of a parameter. "*" stands for any one part between dots.
   std::string ours;
   // The name of the tensor. Its i-th star stands for the same part as the i-th
@@ -66,7 +66,7 @@ struct WeightName {
 };
 
 struct WeightTable {
-  std::vector<WeightName> names;
+  std::vector<WeightMapping> names;
   // A prefix that is optional in all names, in files and in this table.
   std::string prefix = {};
   // Name endings in older files, each with its replacement, such as {".gamma",

@@ -201,7 +201,7 @@ TEST_F(PretrainedWeightsTest, IsWrittenByTheSameTable) {
   ParameterStore<float> store;
   ASSERT_THAT(Load(store), IsOk());
   WeightTable table = Table();
-  for (WeightName& line : table.names) line.rows = 0;
+  for (WeightMapping& line : table.names) line.rows = 0;
   FileOperations files;
   const std::string copy = JoinPath(folder_, "copy");
   std::filesystem::create_directories(copy);

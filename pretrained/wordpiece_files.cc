@@ -14,14 +14,15 @@ constexpr char kVocabulary[] = "vocab.txt";
 
 }  // namespace
 
-absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder) {
+absl::StatusOr<WordPieceTokenizer> ReadWordPieceFiles(
+    const std::string& folder) {
   REGARD_ASSIGN_OR_RETURN(TokenizerDescription tokenizer,
                           ReadTokenizerFiles(folder));
-  WordPieceFiles files = {.options = tokenizer.options,
-                          .pieces = nullptr,
-                          .longest = tokenizer.longest,
-                          .vocabulary_file = JoinPath(folder, kVocabulary),
-                          .lower_case_file = folder};
+  WordPieceTokenizer files = {.options = tokenizer.options,
+                              .pieces = nullptr,
+                              .longest = tokenizer.longest,
+                              .vocabulary_file = JoinPath(folder, kVocabulary),
+                              .lower_case_file = folder};
   if (!tokenizer.lower_case_file.empty()) {
     files.lower_case_file = JoinPath(folder, tokenizer.lower_case_file);
   }
@@ -33,15 +34,14 @@ absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder) {
   } else {
     REGARD_ASSIGN_OR_RETURN(const std::string text,
                             WithErrorPrefix(ReadFile(files.vocabulary_file)));
-    pieces =
-        WordPiece::FromText(text, files.vocabulary_file, tokenizer.options);
+    pieces = WordPiece::Parse(text, files.vocabulary_file, tokenizer.options);
   }
   REGARD_RETURN_IF_ERROR(pieces.status());
   files.pieces = std::make_unique<const WordPiece>(*std::move(pieces));
   return files;
 }
 
-absl::Status CheckWordPieceFiles(const WordPieceFiles& tokenizer) {
+absl::Status CheckWordPieceFiles(const WordPieceTokenizer& tokenizer) {
   const WordPieceOptions defaults;
   if (tokenizer.options.clean_text != defaults.clean_text ||
       tokenizer.options.longest_word != defaults.longest_word) {
@@ -59,7 +59,7 @@ absl::Status CheckWordPieceFiles(const WordPieceFiles& tokenizer) {
   return absl::OkStatus();
 }
 
-absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,
+absl::Status WriteWordPieceFiles(const WordPieceTokenizer& tokenizer,
                                  const std::string& folder,
                                  FileOperations& files) {
   REGARD_RETURN_IF_ERROR(WriteFileAtomically(

@@ -14,7 +14,7 @@
 
 namespace regard {
 
-struct WordPieceFiles {
+struct WordPieceTokenizer {
   WordPieceOptions options;
   std::unique_ptr<const WordPiece> pieces;
   // The maximum number of tokens, from the tokenizer's "model_max_length" and
@@ -30,15 +30,16 @@ struct WordPieceFiles {
 // Reads the files. tokenizer_config.json takes precedence over tokenizer.json,
 // and vocab.txt over the tokens of tokenizer.json. Error messages are meant for
 // users and list all problems of a file.
-absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder);
+absl::StatusOr<WordPieceTokenizer> ReadWordPieceFiles(
+    const std::string& folder);
 
 // Returns an error, with a message for the user, unless vocab.txt and
 // tokenizer_config.json can describe the tokenizer.
-absl::Status CheckWordPieceFiles(const WordPieceFiles& tokenizer);
+absl::Status CheckWordPieceFiles(const WordPieceTokenizer& tokenizer);
 
 // Writes vocab.txt and tokenizer_config.json for a tokenizer that passed
 // CheckWordPieceFiles(). transformers can open them.
-absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,
+absl::Status WriteWordPieceFiles(const WordPieceTokenizer& tokenizer,
                                  const std::string& folder,
                                  FileOperations& files);
 

@@ -21,9 +21,9 @@ namespace regard {
 // decoder has no hook points for residual streams. `decoder` must outlive the
 // lens.
 template <typename T>
-LogitLens<T> MakeLogitLens(const Decoder<T>& decoder,
-                           std::vector<std::string> rows,
-                           std::function<std::string(size_t)> name) {
+LogitLensSpec<T> MakeLogitLens(const Decoder<T>& decoder,
+                               std::vector<std::string> rows,
+                               std::function<std::string(size_t)> name) {
   if (*decoder.residual_sites() == '\0') return {};
   return {.sites = decoder.residual_sites(),
           .rows = std::move(rows),

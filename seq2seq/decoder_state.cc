@@ -261,7 +261,8 @@ void DecoderCache<T>::Gather(const DecoderState<T>& state,
                              int64_t rows_per_source) {
   using Kind = typename DecoderState<T>::Kind;
   const auto count = static_cast<int64_t>(rows.size());
-  const absl::Span<const RowCopies::Copy> copies = copies_.PlanCopies(rows);
+  const absl::Span<const RowCopyPlanner::Copy> copies =
+      copies_.PlanCopies(rows);
   REGARD_CHECK_EQ(count % rows_per_source, 0)
       << rows_per_source << " rows a source";
   sources_ = count / rows_per_source;

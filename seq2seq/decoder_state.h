@@ -168,7 +168,7 @@ class DecoderCache {
   absl::Span<int32_t> lengths_;
   absl::Span<Slot> slots_;
   CachedRows<T> known_rows_;
-  RowCopies copies_;
+  RowCopyPlanner copies_;
 };
 
 }  // namespace regard

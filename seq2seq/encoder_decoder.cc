@@ -114,7 +114,7 @@ class TransformerEncoder : public Encoder<T> {
   Parameter<T> embedding() const { return embedding_.weight(); }
 
  private:
-  TokenEmbedding<T> embedding_;
+  InputEmbedding<T> embedding_;
   TransformerStack<T> stack_;
 };
 

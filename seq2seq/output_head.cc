@@ -71,9 +71,9 @@ Var<T> LinearHead<T>::LossOf(Forward<T>& forward, Var<T> readout,
 }
 
 template <typename T>
-TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
-                        Var<T> readout, absl::Span<const int32_t> targets,
-                        std::vector<int32_t>* likeliest) {
+TokenScoreSums ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
+                           Var<T> readout, absl::Span<const int32_t> targets,
+                           std::vector<int32_t>* likeliest) {
   // The number of logits of a block, 4 MB in float. A block has at least one
   // row.
   constexpr int64_t kBlockElements = int64_t{1} << 20;
@@ -85,7 +85,7 @@ TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
   const int64_t width = readout.cols();
   const int64_t block =
       std::max<int64_t>(1, kBlockElements / head.vocabulary());
-  TokenScores scores;
+  TokenScoreSums scores;
   for (int64_t first = 0; first < rows; first += block) {
     const int64_t count = std::min(block, rows - first);
     const typename Tape<T>::Mark mark = tape.Save();

@@ -90,12 +90,12 @@ class LinearHead : public OutputHead<T> {
   SpecialIds special_ids_;
 };
 
-struct TokenScores {
+struct TokenScoreSums {
   double loss = 0;      // summed cross-entropy, in nats
   int64_t correct = 0;  // targets with the greatest logit
   int64_t count = 0;    // targets that are not padding
 
-  TokenScores& operator+=(const TokenScores& other) {
+  TokenScoreSums& operator+=(const TokenScoreSums& other) {
     loss += other.loss;
     correct += other.correct;
     count += other.count;
@@ -111,9 +111,9 @@ struct TokenScores {
 // The tape of `readout` must not record. If `likeliest` is not null, the id of
 // the greatest logit is appended to it for each target.
 template <typename T>
-TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
-                        Var<T> readout, absl::Span<const int32_t> targets,
-                        std::vector<int32_t>* likeliest = nullptr);
+TokenScoreSums ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
+                           Var<T> readout, absl::Span<const int32_t> targets,
+                           std::vector<int32_t>* likeliest = nullptr);
 
 }  // namespace regard
 

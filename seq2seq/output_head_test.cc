@@ -151,7 +151,7 @@ TEST_F(ScoreTokensTest, EqualTheScoresOfAllLogitsAtOnce) {
       targets.push_back(best == 7 ? 8 : 7);
     }
   }
-  const TokenScores scores = ScoreTokens(head_, *forward_, readout, targets);
+  const TokenScoreSums scores = ScoreTokens(head_, *forward_, readout, targets);
   const auto ignored =
       std::count(targets.begin(), targets.end(), Vocabulary::kPad);
   EXPECT_EQ(scores.count, kRows - ignored);
@@ -172,7 +172,7 @@ TEST_F(ScoreTokensTest, MemoryDoesNotGrowWithTheRows) {
 }
 
 TEST_F(ScoreTokensTest, NoRowsHaveNoScores) {
-  const TokenScores scores = ScoreTokens(head_, *forward_, Readout(0), {});
+  const TokenScoreSums scores = ScoreTokens(head_, *forward_, Readout(0), {});
   EXPECT_EQ(scores.count, 0);
   EXPECT_EQ(scores.loss, 0);
 }

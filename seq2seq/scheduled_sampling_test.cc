@@ -98,8 +98,8 @@ class ScheduledSamplingTest : public ::testing::TestWithParam<const char*> {
     return absl::StrCat(GetParam(), " ", more);
   }
   static TestModel<double> Model(const std::string& decoder) {
-    return TestModel<double>(Configs{"embedding: 5 hidden: 6",
-                                     "additive { width: 4 }", decoder.c_str()});
+    return TestModel<double>(RecurrentConfigTexts{
+        "embedding: 5 hidden: 6", "additive { width: 4 }", decoder.c_str()});
   }
 
   // Returns the readouts of `examples` in training, [batch, time, width].
@@ -262,8 +262,8 @@ TEST_P(ScheduledSamplingTest, IsOnlyForTraining) {
 // exceeded by chance with probability 6e-7.
 TEST(ReplaceByPredictionsTest, ReplacesWithTheProbability) {
   constexpr int64_t kRows = 4000;
-  const TestModel<float> model(
-      Configs{"embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6"});
+  const TestModel<float> model(RecurrentConfigTexts{
+      "embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6"});
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
   forward.BeginStep();
@@ -288,8 +288,8 @@ TEST(ReplaceByPredictionsTest, ReplacesWithTheProbability) {
 }
 
 TEST(ReplaceByPredictionsDeathTest, RefusesAReadoutOfOtherRows) {
-  const TestModel<float> model(
-      Configs{"embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6"});
+  const TestModel<float> model(RecurrentConfigTexts{
+      "embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6"});
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
   forward.BeginStep();

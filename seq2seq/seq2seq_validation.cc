@@ -249,8 +249,9 @@ TransformerConfig TransformerOfDecoder(const EncoderDecoderConfig& config) {
 }
 
 int64_t MemoryWidth(const EncoderDecoderConfig& config) {
-  if (HasTransformerEncoder(config))
+  if (HasTransformerEncoder(config)) {
     return TransformerOfEncoder(config).width();
+  }
   const int64_t hidden = config.encoder().hidden();
   return config.encoder().bidirectional() ? 2 * hidden : hidden;
 }

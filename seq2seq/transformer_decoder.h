@@ -38,7 +38,7 @@ class TransformerDecoder : public Decoder<T> {
   };
 
   // `config` must have passed ValidateTransformer(). Adds the parameters of
-  // TokenEmbedding, "layers.*" and "norm.*" to `scope`, and the parameters of
+  // InputEmbedding, "layers.*" and "norm.*" to `scope`, and the parameters of
   // TransformerHead under "output".
   TransformerDecoder(const TransformerConfig& config,
                      const AttentionRegistry& scorers, const Options& options,
@@ -56,7 +56,7 @@ class TransformerDecoder : public Decoder<T> {
     return "decoder/layers[*]/*/residual";
   }
   Var<T> Finish(Forward<T>& forward, Var<T> residual) const override {
-    return stack_.Finish(forward, residual);
+    return stack_.ApplyFinalNorm(forward, residual);
   }
   const OutputHead<T>& head() const override { return head_; }
   int64_t longest_position() const override;
@@ -69,7 +69,7 @@ class TransformerDecoder : public Decoder<T> {
  private:
   const bool recompute_;
   const AlignmentChoice alignment_;
-  TokenEmbedding<T> embedding_;
+  InputEmbedding<T> embedding_;
   TransformerStack<T> stack_;
   TransformerHead<T> head_;
 };

@@ -64,10 +64,10 @@ BleuTokenizer BleuTokenizerOf(const EvaluationSet& set) {
 
 }  // namespace
 
-TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
-                                            const ParallelCorpus& pairs) const {
+TokenScoreSums TranslationModel::PredictTokens(
+    Forward<float>& forward, const ParallelCorpus& pairs) const {
   const EncoderDecoder<float>& model = translator_.model();
-  TokenScores sum;
+  TokenScoreSums sum;
   ForEachBatch(
       forward, pairs.size(), kEvaluationBatch,
       [&](Forward<float>& passes, absl::Span<const int64_t> examples) {
@@ -75,11 +75,11 @@ TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
         return ScoreTokens(model.decoder->head(), passes,
                            model.Run(passes, batch), batch.target);
       },
-      [&](auto, const TokenScores& scores) { sum += scores; });
+      [&](auto, const TokenScoreSums& scores) { sum += scores; });
   return sum;
 }
 
-TranslationModel::Alignments TranslationModel::AlignmentsOf(
+TranslationModel::AlignmentScores TranslationModel::ScoreAlignments(
     Forward<float>& forward, absl::Span<const SentencePair> pairs) const {
   const EncoderDecoder<float>& model = translator_.model();
   const AlignmentChoice choice = model.decoder->alignment();
@@ -139,7 +139,7 @@ TranslationModel::Alignments TranslationModel::AlignmentsOf(
     }
     return all;
   };
-  Alignments sum;
+  AlignmentScores sum;
   ForEachBatch(
       forward, encoded.size(), kEvaluationBatch, align,
       [&](absl::Span<const int64_t> examples, const std::vector<Aligned>& all) {
@@ -201,7 +201,7 @@ EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
          .length = static_cast<int64_t>(pair.source.size())});
   }
   for (ExampleMetric& metric : metrics) metric.name += set.suffix;
-  const TokenScores tokens = PredictTokens(forward, EncodePairs(set.pairs));
+  const TokenScoreSums tokens = PredictTokens(forward, EncodePairs(set.pairs));
   const auto count = static_cast<double>(tokens.count);
   const auto add = [&](absl::string_view name, double value) {
     evaluated.totals[absl::StrCat(name, set.suffix)] = value;
@@ -214,7 +214,7 @@ EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
       set.pairs.begin(), set.pairs.end(),
       [](const SentencePair& pair) { return !pair.alignment.empty(); });
   if (aligned && has_attention()) {
-    const Alignments alignments = AlignmentsOf(forward, set.pairs);
+    const AlignmentScores alignments = ScoreAlignments(forward, set.pairs);
     add("alignment_error_rate", alignments.errors.Rate());
     if (alignments.gold > 0) {
       add("gold_selected",
@@ -264,7 +264,7 @@ std::vector<EvaluatedSet> TranslationModel::Evaluate(Forward<float>& forward,
     evaluated.push_back(EvaluateSet(forward, *set));
   }
   if (split == Split::kTrain && data_.cut_tokens > 0) {
-    const TokenScores tokens = PredictTokens(forward, train_);
+    const TokenScoreSums tokens = PredictTokens(forward, train_);
     evaluated.push_back(
         {.totals = {
              {"d2l_loss", tokens.loss / static_cast<double>(tokens.count) /

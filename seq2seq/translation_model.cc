@@ -60,8 +60,10 @@ std::string CutNote(const SentenceData& data, const ParallelCorpus& train) {
   int64_t cut = 0;
   for (int64_t i = 0; i < train.size(); ++i) {
     const auto [source, target] = train[i];
-    if (source.back() != Vocabulary::kEnd || target.back() != Vocabulary::kEnd)
+    if (source.back() != Vocabulary::kEnd ||
+        target.back() != Vocabulary::kEnd) {
       ++cut;
+    }
   }
   add(cut, train.size(), "train");
   const auto add_set = [&](const EvaluationSet& set, absl::string_view split) {
@@ -195,7 +197,7 @@ absl::StatusOr<Prediction> TranslationModel::Predict(
   return prediction;
 }
 
-absl::StatusOr<Traced<float>> TranslationModel::Trace(
+absl::StatusOr<TraceablePrediction<float>> TranslationModel::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   REGARD_ASSIGN_OR_RETURN(EncodedInput encoded, Read(request));
@@ -240,14 +242,14 @@ absl::StatusOr<Traced<float>> TranslationModel::Trace(
   }
   const bool right =
       encoded.example != nullptr && encoded.example->target == target;
-  Traced<float> traced = TracePair(
+  TraceablePrediction<float> traced = TracePair(
       encoded.source, target,
       right ? encoded.example->alignment : std::vector<AlignmentLink>());
   traced.labels.notes = std::move(encoded.notes);
   return traced;
 }
 
-Traced<float> TranslationModel::TracePair(
+TraceablePrediction<float> TranslationModel::TracePair(
     absl::Span<const std::string> source, absl::Span<const std::string> target,
     absl::Span<const AlignmentLink> gold) const {
   const std::vector<int32_t> source_ids = translator_.EncodeSource(source);
@@ -260,8 +262,8 @@ Traced<float> TranslationModel::TracePair(
     all.resize(size);
     return all;
   };
-  Traced<float> traced;
-  TraceLabels& labels = traced.labels;
+  TraceablePrediction<float> traced;
+  TraceDescription& labels = traced.labels;
   labels.input = translator_.SourceText(source);
   labels.prediction = translator_.TargetText(target);
   labels.target = labels.prediction;

@@ -86,15 +86,16 @@ class TranslationModel : public Model<float> {
 
   // Traces how each word of a translation is predicted from the words before
   // it. Examples are the same as for Predict().
-  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const PredictionRequest& request,
-                                      const TraceOptions& options) const;
+  absl::StatusOr<TraceablePrediction<float>> Trace(
+      Forward<float>& forward, const PredictionRequest& request,
+      const TraceOptions& options) const;
   // Traces a pair of sentences, given as words without <eos>. The sentences
   // must pass CheckSource() and CheckTarget(). `gold` is empty if the gold
   // alignment is not known.
-  Traced<float> TracePair(absl::Span<const std::string> source,
-                          absl::Span<const std::string> target,
-                          absl::Span<const AlignmentLink> gold) const;
+  TraceablePrediction<float> TracePair(
+      absl::Span<const std::string> source,
+      absl::Span<const std::string> target,
+      absl::Span<const AlignmentLink> gold) const;
 
   // The number of ids of the longest source and of the longest target in all
   // splits and epochs, <eos> included. An upper bound if subwords are sampled.
@@ -132,9 +133,9 @@ class TranslationModel : public Model<float> {
                                          Arena& arena) const;
   // Scores the prediction of each target token from the true tokens before it,
   // without dropout and label smoothing.
-  TokenScores PredictTokens(Forward<float>& forward,
-                            const ParallelCorpus& pairs) const;
-  struct Alignments {
+  TokenScoreSums PredictTokens(Forward<float>& forward,
+                               const ParallelCorpus& pairs) const;
+  struct AlignmentScores {
     AlignmentErrorRate errors;
     // The number of gold alignments between words that the model read. 0
     // without a key selection.
@@ -146,8 +147,8 @@ class TranslationModel : public Model<float> {
   };
   // Aligns the reference translations by the attention weights of each word in
   // teacher forcing.
-  Alignments AlignmentsOf(Forward<float>& forward,
-                          absl::Span<const SentencePair> pairs) const;
+  AlignmentScores ScoreAlignments(Forward<float>& forward,
+                                  absl::Span<const SentencePair> pairs) const;
   // Returns the non-empty data sets of dev or test. Empty for train.
   std::vector<const EvaluationSet*> EvaluationSetsOf(Split split) const;
   EvaluatedSet EvaluateSet(Forward<float>& forward,

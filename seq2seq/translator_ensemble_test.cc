@@ -19,14 +19,15 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-constexpr Configs kAdditive = {"embedding: 7 hidden: 19", "additive {}",
-                               "embedding: 9 hidden: 19"};
-constexpr Configs kDot = {
+constexpr RecurrentConfigTexts kAdditive = {
+    "embedding: 7 hidden: 19", "additive {}", "embedding: 9 hidden: 19"};
+constexpr RecurrentConfigTexts kDot = {
     "embedding: 8 hidden: 16 cell: LSTM", "dot {}",
     "embedding: 8 hidden: 16 cell: LSTM query: CURRENT_STATE "
     "readout: ATTENTIONAL input_feeding: true"};
-constexpr Configs kNoContext = {"embedding: 5 hidden: 8", nullptr,
-                                "embedding: 5 hidden: 8 context: NO_CONTEXT"};
+constexpr RecurrentConfigTexts kNoContext = {
+    "embedding: 5 hidden: 8", nullptr,
+    "embedding: 5 hidden: 8 context: NO_CONTEXT"};
 
 std::vector<Ids> Sources(int count) {
   const RandomStream random(9, "sources");
@@ -47,7 +48,8 @@ std::vector<Ids> Sources(int count) {
 // A model with its own tape.
 class Member {
  public:
-  explicit Member(const Configs& configs, float scale = 1) : model_(configs) {
+  explicit Member(const RecurrentConfigTexts& configs, float scale = 1)
+      : model_(configs) {
     for (float& value : model_.store().values()) value *= scale;
   }
 
@@ -94,7 +96,8 @@ void ExpectSame(const Translation& a, const Translation& b) {
   EXPECT_EQ(a.finished, b.finished);
 }
 
-class TranslatorEnsembleTest : public ::testing::TestWithParam<Configs> {};
+class TranslatorEnsembleTest
+    : public ::testing::TestWithParam<RecurrentConfigTexts> {};
 
 INSTANTIATE_TEST_SUITE_P(Kinds, TranslatorEnsembleTest,
                          ::testing::Values(kAdditive, kDot, kNoContext));

@@ -62,7 +62,7 @@ std::vector<std::string> UnknownWords::UnknownWordNotes(
   std::vector<std::string> notes;
   for (const std::string& word : words) {
     if (named_.size() > kMaxUnknown) break;
-    if (vocabulary_.Contains(word) || word == "<unk>" ||
+    if (vocabulary_.HasTextToken(word) || word == "<unk>" ||
         !named_.insert(word).second) {
       continue;
     }

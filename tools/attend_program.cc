@@ -79,7 +79,7 @@ using Layer = absl::FunctionRef<Var<double>(
 
 // Arguments of a computation, except the layer.
 struct Call {
-  const AttentionArrays* arrays;
+  const AttentionInputs* arrays;
   int heads;
   bool by_heads;  // whether to print the axis of heads
   int64_t window;
@@ -176,7 +176,7 @@ absl::Status ReadConfigFlag(
   return LocateProblems(problems, origins);
 }
 
-absl::Status CheckHeads(const AttentionArrays& arrays, int heads) {
+absl::Status CheckHeads(const AttentionInputs& arrays, int heads) {
   for (const auto& [name, array] : {std::pair{"queries", &arrays.queries},
                                     {"keys", &arrays.keys},
                                     {"values", &arrays.values}}) {
@@ -244,7 +244,7 @@ absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
   const auto constant = [&](const NumberArray& array) {
     return tape.Constant(Shape(array.shape), array.numbers);
   };
-  const AttentionArrays& arrays = *call.arrays;
+  const AttentionInputs& arrays = *call.arrays;
   const std::vector<uint8_t> dense = DenseMask(arrays);
   const Mask mask = {
       .key_lengths = arrays.key_lengths, .window = call.window, .dense = dense};
@@ -280,7 +280,7 @@ absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
 // Implements --attention, which splits the user's arrays into heads.
 absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
                                                const AttentionRegistry& scorers,
-                                               const AttentionArrays& arrays,
+                                               const AttentionInputs& arrays,
                                                int heads, int seed) {
   REGARD_RETURN_IF_ERROR(CheckHeads(arrays, heads));
   const ScoreWidths widths = {.heads = heads,
@@ -322,7 +322,7 @@ absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
 // Implements --multi_head, which has projections.
 absl::StatusOr<std::vector<Output>> AttendProjected(
     const std::string& text, const AttentionRegistry& scorers,
-    const AttentionArrays& arrays, int seed) {
+    const AttentionInputs& arrays, int seed) {
   const MultiHeadWidths widths = {arrays.queries.shape[2], arrays.keys.shape[2],
                                   arrays.values.shape[2]};
   MultiHead config;
@@ -358,7 +358,7 @@ absl::StatusOr<std::vector<Output>> AttendProjected(
                 attend, parameters, seed);
 }
 
-absl::StatusOr<AttentionArrays> ReadStandardInput() {
+absl::StatusOr<AttentionInputs> ReadStandardInput() {
   constexpr char kName[] = "standard input";
   std::string text;
   std::array<char, 1 << 16> part;
@@ -373,7 +373,7 @@ absl::StatusOr<AttentionArrays> ReadStandardInput() {
   if (std::ferror(stdin) != 0) {
     return absl::DataLossError(absl::StrCat("error: cannot read ", kName));
   }
-  return ParseAttentionArrays(text, kName);
+  return ParseAttentionInputs(text, kName);
 }
 
 absl::Status AttendArrays(int argc, char** argv,
@@ -413,10 +413,10 @@ absl::Status AttendArrays(int argc, char** argv,
         "error: --heads applies only to --attention; write `heads: ", heads,
         "` into the text of --multi_head"));
   }
-  REGARD_ASSIGN_OR_RETURN(const AttentionArrays arrays,
+  REGARD_ASSIGN_OR_RETURN(const AttentionInputs arrays,
                           path == "-"
                               ? ReadStandardInput()
-                              : ReadAttentionArrays(ResolveUserPath(path)));
+                              : ReadAttentionInputs(ResolveUserPath(path)));
   REGARD_ASSIGN_OR_RETURN(
       const std::vector<Output> outputs,
       multi_head.empty()

@@ -136,7 +136,7 @@ std::string ProblemOf(const NumberArray& array, const std::string& name,
 
 // Moves queries, keys and values to the result, and adds a batch axis.
 void CheckRows(const AddProblem& complain, Arrays& arrays,
-               AttentionArrays* result) {
+               AttentionInputs* result) {
   result->has_batch = arrays["queries"].shape.size() == 3;
   for (const char* name : {"queries", "keys", "values"}) {
     const std::string problem =
@@ -181,7 +181,7 @@ std::string AxesText(const Axes& axes) {
 // last...]. There is no `batch` axis if the queries have none. If the shape is
 // wrong, reports a problem and returns false.
 bool CheckPerQuery(const AddProblem& complain, const std::string& name,
-                   const NumberArray& array, const AttentionArrays& rows,
+                   const NumberArray& array, const AttentionInputs& rows,
                    const Axes& last) {
   Axes per_example;
   if (rows.has_batch) per_example = {{"batch", rows.queries.shape[0]}};
@@ -202,7 +202,7 @@ bool CheckPerQuery(const AddProblem& complain, const std::string& name,
 }
 
 void CheckLengths(const AddProblem& complain, const NumberArray& lengths,
-                  AttentionArrays* result) {
+                  AttentionInputs* result) {
   if (!CheckPerQuery(complain, kLengths, lengths, *result, {})) return;
   const int64_t keys = result->keys.shape[1];
   for (size_t i = 0; i < lengths.numbers.size(); ++i) {
@@ -224,7 +224,7 @@ void CheckLengths(const AddProblem& complain, const NumberArray& lengths,
 // Checks and stores the mask. It must be 0 for keys beyond the lengths, so
 // CheckLengths() must be called first.
 void CheckMask(const AddProblem& complain, const NumberArray& mask,
-               AttentionArrays* result) {
+               AttentionInputs* result) {
   const int64_t batch = result->queries.shape[0];
   const int64_t queries = result->queries.shape[1];
   const int64_t keys = result->keys.shape[1];
@@ -262,8 +262,8 @@ void CheckMask(const AddProblem& complain, const NumberArray& mask,
 
 // Checks the arrays and returns them. After a problem, the result is
 // unspecified.
-AttentionArrays Checked(const AddProblem& complain, Arrays arrays) {
-  AttentionArrays result;
+AttentionInputs Checked(const AddProblem& complain, Arrays arrays) {
+  AttentionInputs result;
   bool right = true;
   const AddProblem note = [&](const std::string& name,
                               const std::string& problem) {
@@ -280,7 +280,7 @@ AttentionArrays Checked(const AddProblem& complain, Arrays arrays) {
   return result;
 }
 
-absl::StatusOr<AttentionArrays> ArraysOf(JsonFile file) {
+absl::StatusOr<AttentionInputs> ArraysOf(JsonFile file) {
   const JsonObject root = file.root();
   const AddProblem complain = [&](const std::string& name,
                                   const std::string& problem) {
@@ -296,12 +296,12 @@ absl::StatusOr<AttentionArrays> ArraysOf(JsonFile file) {
   }
   for (const char* name : {"queries", "keys", "values"}) root.Require(name);
   REGARD_RETURN_IF_ERROR(file.status());
-  AttentionArrays result = Checked(complain, std::move(arrays));
+  AttentionInputs result = Checked(complain, std::move(arrays));
   REGARD_RETURN_IF_ERROR(file.status());
   return result;
 }
 
-absl::StatusOr<AttentionArrays> ReadTensors(const std::string& path) {
+absl::StatusOr<AttentionInputs> ReadTensors(const std::string& path) {
   absl::StatusOr<SafetensorsReader> file = SafetensorsReader::Open(path);
   if (!file.ok()) return WithErrorPrefix(file.status());
   std::string problems;
@@ -329,7 +329,7 @@ absl::StatusOr<AttentionArrays> ReadTensors(const std::string& path) {
                                   "` is required, but is missing"));
     }
   }
-  AttentionArrays result;
+  AttentionInputs result;
   if (problems.empty()) result = Checked(complain, std::move(arrays));
   if (!problems.empty()) return absl::InvalidArgumentError(problems);
   return result;
@@ -337,19 +337,19 @@ absl::StatusOr<AttentionArrays> ReadTensors(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<AttentionArrays> ReadAttentionArrays(const std::string& path) {
+absl::StatusOr<AttentionInputs> ReadAttentionInputs(const std::string& path) {
   if (absl::EndsWith(path, ".safetensors")) return ReadTensors(path);
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
   return ArraysOf(std::move(file));
 }
 
-absl::StatusOr<AttentionArrays> ParseAttentionArrays(absl::string_view text,
+absl::StatusOr<AttentionInputs> ParseAttentionInputs(absl::string_view text,
                                                      absl::string_view name) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, name));
   return ArraysOf(std::move(file));
 }
 
-std::vector<uint8_t> DenseMask(const AttentionArrays& arrays) {
+std::vector<uint8_t> DenseMask(const AttentionInputs& arrays) {
   const int64_t batch = arrays.queries.shape[0];
   const int64_t keys = arrays.keys.shape[1];
   if (static_cast<int64_t>(arrays.mask.size()) != batch * keys) {

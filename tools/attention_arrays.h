@@ -28,7 +28,7 @@ struct NumberArray {
   std::vector<double> numbers;
 };
 
-struct AttentionArrays {
+struct AttentionInputs {
   // Whether the arrays in the file have a batch axis. If not, the batch size
   // is 1.
   bool has_batch = false;
@@ -46,14 +46,14 @@ struct AttentionArrays {
 
 // Reads the arrays from a file. An error states the position, what was found
 // and what is required, and can be printed as it is.
-absl::StatusOr<AttentionArrays> ReadAttentionArrays(const std::string& path);
-// Like ReadAttentionArrays(), but parses the text of a JSON object. Messages
+absl::StatusOr<AttentionInputs> ReadAttentionInputs(const std::string& path);
+// Like ReadAttentionInputs(), but parses the text of a JSON object. Messages
 // use `name` as its path.
-absl::StatusOr<AttentionArrays> ParseAttentionArrays(absl::string_view text,
+absl::StatusOr<AttentionInputs> ParseAttentionInputs(absl::string_view text,
                                                      absl::string_view name);
 
 // Returns the mask as [batch, queries, keys]. Empty if all keys are visible.
-std::vector<uint8_t> DenseMask(const AttentionArrays& arrays);
+std::vector<uint8_t> DenseMask(const AttentionInputs& arrays);
 
 // Returns a shape as text, such as "[2, 3]".
 std::string ShapeText(absl::Span<const int64_t> shape);

@@ -21,10 +21,10 @@ using ::testing::IsEmpty;
 
 constexpr char kPath[] = "arrays.json";
 
-absl::StatusOr<AttentionArrays> Read(const std::string& json) {
+absl::StatusOr<AttentionInputs> Read(const std::string& json) {
   const std::string path = JoinPath(::testing::TempDir(), kPath);
   EXPECT_THAT(WriteFileAtomically(path, json), IsOk());
-  return ReadAttentionArrays(path);
+  return ReadAttentionInputs(path);
 }
 
 // Returns the first line of the error, without the path of the file and the
@@ -179,7 +179,7 @@ TEST(AttentionArraysTest, NumbersAreFinite) {
                                     {"values", {1, 2, 2}, numbers}},
                                    {}, SystemFiles()),
               IsOk());
-  EXPECT_EQ(ReadAttentionArrays(path).status().message(),
+  EXPECT_EQ(ReadAttentionInputs(path).status().message(),
             absl::StrCat(path,
                          ": error: queries[0][1][1] is -inf; a finite "
                          "number is required"));

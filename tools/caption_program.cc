@@ -84,7 +84,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 absl::Status Draw(const Run& run, const CaptionModel& model,
                   const PredictionRequest& request,
                   const std::vector<int32_t>& ids, const std::string& page) {
-  REGARD_ASSIGN_OR_RETURN(const Traced<float> traced,
+  REGARD_ASSIGN_OR_RETURN(const TraceablePrediction<float> traced,
                           model.Trace(request, ids));
   const InspectedPrediction prediction = {
       .inspection = Inspect(run.forward(), traced, InspectOptions())};
@@ -135,7 +135,7 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   PredictionRequest request;
   if (!arguments.prompt.empty()) request.prompt = arguments.prompt;
   for (const std::string& note : model->tokens().UnknownWordNotes(
-           CaptionTokens::Prompt(arguments.prompt))) {
+           CaptionTokens::SplitIntoWords(arguments.prompt))) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
   int64_t written = 0;

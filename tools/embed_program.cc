@@ -110,7 +110,7 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   UseLatestRun(&flags);
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins));
-  const auto* const model = run.model<BertModel>();
+  const auto* const model = run.model<BertBasedModel>();
   if (model == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", run.path(),

@@ -43,7 +43,7 @@ constexpr char kUsage[] =
 
 struct Arguments {
   RunFlags run;
-  RunOptions options = {.data = true};
+  OpenRunOptions options = {.data = true};
   std::string text;
   int stride = 0;
   bool json = false;
@@ -94,7 +94,7 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
   // Opens the run again without --stride. If this also fails, reports the new
   // error, because the first error may only say that this kind of model has no
   // field for the stride.
-  RunOptions without = arguments.options;
+  OpenRunOptions without = arguments.options;
   without.overrides.pop_back();
   if (const absl::Status other =
           OpenRun(arguments.run, plugins, without).status();
@@ -153,10 +153,10 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   const std::map<std::string, ConfidenceInterval> confidence =
       BootstrapConfidence(evaluation.sets, run.config().seed());
   if (!arguments.json) {
-    RunReport report = {.metric_infos = run.task().metrics(),
-                        .metrics = evaluation.metrics,
-                        .confidence = confidence,
-                        .run_path = run.path()};
+    ReportedRun report = {.metric_infos = run.task().metrics(),
+                          .metrics = evaluation.metrics,
+                          .confidence = confidence,
+                          .run_path = run.path()};
     if (untouched.has_value()) {
       report.baseline_name = "untouched";
       report.baseline_metrics = untouched->metrics;

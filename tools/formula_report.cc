@@ -102,7 +102,7 @@ absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
                                   " and ", widths.heads, " head(s).\n\n");
   int64_t count = 0;
   std::string parameters;
-  for (const FormulaVariable& parameter : graph.parameters) {
+  for (const FormulaParameterInfo& parameter : graph.parameters) {
     const Shape of_head = parameter.shape();
     const int64_t size = widths.heads * of_head.size();
     count += size;

@@ -240,8 +240,9 @@ absl::Status Located(const char* where, const absl::Status& status) {
 
 // Adds the gold alignment of a pair that the user typed, if the data source has
 // one.
-void AddGold(const Run& run, const Plugins& plugins, Traced<float>* traced) {
-  TraceLabels& labels = traced->labels;
+void AddGold(const Run& run, const Plugins& plugins,
+             TraceablePrediction<float>* traced) {
+  TraceDescription& labels = traced->labels;
   if (run.model<TranslationModel>() == nullptr || !labels.gold.empty()) return;
   const auto words = [](std::vector<std::string> all) {
     if (!all.empty() && all.back() == "<eos>") all.pop_back();
@@ -258,8 +259,8 @@ void AddGold(const Run& run, const Plugins& plugins, Traced<float>* traced) {
 }
 
 struct EncodedInput {
-  Traced<float> traced;
-  std::optional<Traced<float>> other = {};  // the trace of --from
+  TraceablePrediction<float> traced;
+  std::optional<TraceablePrediction<float>> other = {};  // the trace of --from
 };
 
 absl::StatusOr<EncodedInput> AskRun(const Arguments& arguments, const Run& run,
@@ -268,7 +269,7 @@ absl::StatusOr<EncodedInput> AskRun(const Arguments& arguments, const Run& run,
   if (!arguments.target.empty()) options.target = arguments.target;
   // Allows longer inputs for row statistics, which need only one pass.
   if (arguments.rows) options.most_tokens = int64_t{1} << 20;
-  absl::StatusOr<Traced<float>> traced = run.Trace(
+  absl::StatusOr<TraceablePrediction<float>> traced = run.Trace(
       {.text = arguments.source, .example = arguments.example}, options);
   const std::string where = arguments.example >= 0
                                 ? absl::StrCat("--example=", arguments.example)
@@ -277,7 +278,7 @@ absl::StatusOr<EncodedInput> AskRun(const Arguments& arguments, const Run& run,
   AddGold(run, plugins, &*traced);
   EncodedInput asked = {.traced = *std::move(traced)};
   if (arguments.from.empty()) return asked;
-  absl::StatusOr<Traced<float>> other = run.Trace(
+  absl::StatusOr<TraceablePrediction<float>> other = run.Trace(
       {.text = arguments.from}, {.target = asked.traced.labels.target});
   REGARD_RETURN_IF_ERROR(Located("--from", other.status()));
   asked.other = *std::move(other);
@@ -287,7 +288,7 @@ absl::StatusOr<EncodedInput> AskRun(const Arguments& arguments, const Run& run,
 absl::StatusOr<InspectedPrediction> Look(const Arguments& arguments,
                                          const EncodedInput& asked,
                                          Forward<float>& forward) {
-  const TraceLabels& labels = asked.traced.labels;
+  const TraceDescription& labels = asked.traced.labels;
   const auto outputs = static_cast<int64_t>(labels.outputs.size());
   if (arguments.output >= outputs) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -15,7 +15,7 @@
 namespace regard {
 
 absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
-                            const RunOptions& options) {
+                            const OpenRunOptions& options) {
   REGARD_ASSIGN_OR_RETURN(Run run, Run::Open(folder, plugins, options));
   for (const std::string& note : run.notes()) {
     std::fprintf(stderr, "%s\n", PrintableText(note).c_str());
@@ -57,13 +57,13 @@ void UseLatestRun(RunFlags* flags) {
 }
 
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
-                            const RunOptions& options) {
+                            const OpenRunOptions& options) {
   if (!flags.run.empty() && !flags.model.empty()) {
     return absl::InvalidArgumentError(
         "error: --run and --model cannot be given together; remove one of "
         "them");
   }
-  RunOptions all = options;
+  OpenRunOptions all = options;
   REGARD_ASSIGN_OR_RETURN(all.precision, ReadPrecision(flags.precision));
   return OpenRun(flags.run.empty() ? flags.model : flags.run, plugins, all);
 }

@@ -41,7 +41,7 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins);
 
 // Calls Run::Open(), and prints the notes of the run to standard error.
 absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
-                            const RunOptions& options = {});
+                            const OpenRunOptions& options = {});
 
 // The text that --help shows as the default of --run.
 inline constexpr char kRunDefault[] = "the latest run under runs/";
@@ -73,7 +73,7 @@ void UseLatestRun(RunFlags* flags);
 // Opens the run or model folder that the flags select. `run` or `model` must be
 // set.
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
-                            const RunOptions& options = {});
+                            const OpenRunOptions& options = {});
 
 // Prints "note: " and the note to standard error.
 void PrintNote(const std::string& note);

@@ -36,7 +36,7 @@ absl::Status ReadInput(const Run& run, const InputProgram& program) {
             : program.add(line);
     status = added.status();
     if (!status.ok()) break;
-    written = *added && (reader.Ready() || program.flush());
+    written = *added && (reader.IsNextReady() || program.flush());
   }
   written = written && program.flush();
   const TextCounts counts = {.carriage_returns = reader.carriage_returns()};

@@ -227,7 +227,7 @@ class Replay {
     std::vector<int64_t> steps;
     bool begins = false;
     bool ends = false;
-    for (const Checkpoint& checkpoint : kept.checkpoints) {  // newest first
+    for (const CheckpointInfo& checkpoint : kept.checkpoints) {  // newest first
       steps.insert(steps.begin(), checkpoint.step);
       if (checkpoint.step >= arguments_.to) {
         end_ = checkpoint;
@@ -259,7 +259,7 @@ class Replay {
   Hook<float>* HookFor(int64_t step, int shard) {
     if (!arguments_.Watches(step)) return nullptr;
     if (arguments_.arrays()) return recorders_[shard].get();
-    return hooks_[shard]->ForUpdate(step);
+    return hooks_[shard]->BeginUpdate(step);
   }
 
   // Stores the observed values of an optimizer step.
@@ -346,8 +346,8 @@ class Replay {
   // One hook of each kind per shard.
   std::vector<std::unique_ptr<SiteRecorder<float>>> recorders_;
   std::vector<std::unique_ptr<ConfiguredHook<float>>> hooks_;
-  Checkpoint begin_;
-  Checkpoint end_;
+  CheckpointInfo begin_;
+  CheckpointInfo end_;
   // Records of the run between its two checkpoints.
   std::vector<MetricsRecord> records_;
   size_t next_ = 0;     // index into the records

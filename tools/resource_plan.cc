@@ -232,8 +232,9 @@ std::string Bytes(int64_t bytes) {
 std::string Flops(double flops) {
   for (const auto& [unit, size] :
        {std::pair<const char*, double>{"P", 1e15}, {"T", 1e12}, {"G", 1e9}}) {
-    if (flops >= size)
+    if (flops >= size) {
       return absl::StrFormat("%.2f %sFLOP", flops / size, unit);
+    }
   }
   return absl::StrFormat("%.2f MFLOP", flops / 1e6);
 }

@@ -118,8 +118,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 
 // Reads the file of the sweep if there is one, and adds what the flags
 // describe.
-absl::StatusOr<SweepSource> ReadSource(const Arguments& arguments) {
-  SweepSource source;
+absl::StatusOr<ParsedSweep> ReadSource(const Arguments& arguments) {
+  ParsedSweep source;
   Sweep& sweep = source.sweep;
   if (!arguments.grid.empty()) {
     REGARD_ASSIGN_OR_RETURN(source, ReadSweep(arguments.grid));
@@ -155,7 +155,7 @@ void NoteTooFewSeeds(const Sweep& sweep, const SweepPlan& plan) {
 }
 
 // Writes the report. Prints the result and the paths of its files.
-absl::Status Report(const SweepSource& source, const SweepOptions& options,
+absl::Status Report(const ParsedSweep& source, const SweepOptions& options,
                     const SweepCells& cells, const Plugins& plugins) {
   const Grid grid = GridOf(source.sweep, cells, plugins);
   REGARD_RETURN_IF_ERROR(
@@ -174,8 +174,8 @@ absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   const SweepOptions& options = arguments.sweep;
-  REGARD_ASSIGN_OR_RETURN(const SweepSource source, ReadSource(arguments));
-  const CellPrograms programs = MakeCellPrograms(plugins);
+  REGARD_ASSIGN_OR_RETURN(const ParsedSweep source, ReadSource(arguments));
+  const CellFunctions programs = MakeCellFunctions(plugins);
   REGARD_ASSIGN_OR_RETURN(SweepCells cells,
                           PlanSweep(source, options, programs, plugins));
   if (!options.collect) NoteTooFewSeeds(source.sweep, cells.plan);

@@ -270,7 +270,7 @@ absl::Status Session::Score(absl::string_view text) {
   const EncoderDecoder<float>& model = translator_.model();
   forward.BeginStep();
   const Batch batch = MakeBatch(pair, {0}, forward.tape().arena());
-  const TokenScores scores = ScoreTokens(
+  const TokenScoreSums scores = ScoreTokens(
       model.decoder->head(), forward, model.Run(forward, batch), batch.target);
   std::puts(NumberText(-scores.loss).c_str());
   ++answered_;
@@ -358,7 +358,7 @@ std::vector<std::string> Session::TargetTokens(
   std::vector<size_t> unknown;
   // Ignores the weight of <eos>.
   for (size_t j = 0; j < std::min(columns, source.size()); ++j) {
-    if (!translator_.source_vocabulary().Contains(source[j])) {
+    if (!translator_.source_vocabulary().HasTextToken(source[j])) {
       unknown.push_back(j);
     }
   }

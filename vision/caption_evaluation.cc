@@ -90,10 +90,10 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
     sentences.push_back(Encode(caption.words));
   }
   const bool points = captioner_.encoder() != nullptr && set.points();
-  TokenScores scores;
+  TokenScoreSums scores;
   Pointing pointing;
   struct Measured {
-    TokenScores scores;
+    TokenScoreSums scores;
     AttentionMap<float> map;  // [sentences, 1, words, tokens of an image]
 
     auto members() { return std::tie(scores, map.shape, map.weights); }
@@ -119,7 +119,7 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
     const AttentionMap<float>& map = measured.map;
     for (size_t i = 0; points && i < captions.size(); ++i) {
       const Caption& caption = set.captions[static_cast<size_t>(captions[i])];
-      const std::vector<int32_t> quadrants = QuadrantsOf(caption);
+      const std::vector<int32_t> quadrants = TokenQuadrants(caption);
       for (size_t token = 0; token < quadrants.size(); ++token) {
         if (quadrants[token] < 0) continue;
         const auto tokens = static_cast<size_t>(map.shape.cols());
@@ -151,7 +151,8 @@ std::vector<std::string> CaptionModel::WithoutPrompt(
       absl::MakeConstSpan(caption.words).subspan(prompt_words_.size()));
 }
 
-std::vector<int32_t> CaptionModel::QuadrantsOf(const Caption& caption) const {
+std::vector<int32_t> CaptionModel::TokenQuadrants(
+    const Caption& caption) const {
   std::vector<int32_t> quadrants;
   for (size_t i = 0; i < caption.words.size(); ++i) {
     const size_t ids = tokens_.Encode({caption.words[i]}).size();

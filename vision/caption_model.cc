@@ -23,8 +23,8 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
       search_(search),
       data_(std::move(data)),
       tokens_(config, data_),
-      prompt_words_(CaptionTokens::Prompt(config.prompt())),
-      prompt_(PromptIds(prompt_words_)),
+      prompt_words_(CaptionTokens::SplitIntoWords(config.prompt())),
+      prompt_(PromptIdsWithBegin(prompt_words_)),
       captioner_(config, data_.train.images.shape, tokens_.ids(), scorers,
                  parameters_.Root()) {
   for (const Caption& caption : data_.train.captions) {
@@ -33,7 +33,7 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
   if (data_.lengths.has_value()) {
     lengths_ = *data_.lengths;
   } else {
-    const int64_t patches = std::max<int64_t>(CountPatches(data_.train), 1);
+    const int64_t patches = std::max<int64_t>(PatchesPerImage(data_.train), 1);
     for (const std::vector<int32_t>& sentence : train_) {
       lengths_.Add(patches, std::ssize(sentence) - std::ssize(prompt()),
                    /*unknown_ids=*/0);
@@ -107,7 +107,7 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
   }
 }
 
-std::vector<int32_t> CaptionModel::PromptIds(
+std::vector<int32_t> CaptionModel::PromptIdsWithBegin(
     absl::Span<const std::string> words) const {
   std::vector<int32_t> ids = {tokens_.ids().special.begin};
   for (const int32_t id : tokens_.Encode(words)) ids.push_back(id);
@@ -199,7 +199,7 @@ void CaptionModel::Loss(Forward<float>& forward,
       batch.target, loss_options().label_smoothing);
 }
 
-int64_t CaptionModel::CountPatches(const CaptionSet& set) const {
+int64_t CaptionModel::PatchesPerImage(const CaptionSet& set) const {
   const ImageShape& shape = set.images.shape;
   const int64_t patch = config_.vision_transformer().patch();
   return (shape.height / patch) * (shape.width / patch);
@@ -209,7 +209,7 @@ std::vector<std::vector<Hypothesis>> CaptionModel::SearchCaptions(
     Forward<float>& forward, const CaptionSet& set,
     absl::Span<const int64_t> images, absl::Span<const int32_t> prompt,
     const SearchConfig& search) const {
-  const int64_t longest = OutputLimit(search, CountPatches(set), lengths_);
+  const int64_t longest = OutputLimit(search, PatchesPerImage(set), lengths_);
   std::vector<SearchSource> sources;
   for (const int64_t image : images) {
     sources.push_back({std::max<int64_t>(longest, 1),

@@ -98,11 +98,11 @@ class CaptionModel : public Model<float> {
   // it. The tokens are options.target or, in the second function, `ids`.
   // Without a target, they are the model's own sentence. Accepts the inputs of
   // Predict().
-  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const PredictionRequest& request,
-                                      const TraceOptions& options) const;
-  absl::StatusOr<Traced<float>> Trace(const PredictionRequest& request,
-                                      std::vector<int32_t> ids) const;
+  absl::StatusOr<TraceablePrediction<float>> Trace(
+      Forward<float>& forward, const PredictionRequest& request,
+      const TraceOptions& options) const;
+  absl::StatusOr<TraceablePrediction<float>> Trace(
+      const PredictionRequest& request, std::vector<int32_t> ids) const;
 
   // Returns the best sentence for each image, without the prompt. Computes all
   // images in one batch.
@@ -143,7 +143,7 @@ class CaptionModel : public Model<float> {
   // Returns the quadrant of each token of a reference sentence. The first token
   // of a word has the quadrant of the word. Other tokens, and words without a
   // quadrant, have -1.
-  std::vector<int32_t> QuadrantsOf(const Caption& caption) const;
+  std::vector<int32_t> TokenQuadrants(const Caption& caption) const;
 
  private:
   struct EncodedInput {
@@ -153,7 +153,7 @@ class CaptionModel : public Model<float> {
     std::vector<std::string> prompt;
   };
   // The part of a sentence after the prompt.
-  struct Written {
+  struct CaptionAfterPrompt {
     std::vector<int32_t> ids = {};
     std::vector<std::string> names = {};  // names of the ids
     std::string text = {};
@@ -162,15 +162,16 @@ class CaptionModel : public Model<float> {
   // Returns the best hypothesis.
   Hypothesis Continue(Forward<float>& forward,
                       const EncodedInput& encoded) const;
-  Written WrittenAs(std::vector<int32_t> ids) const;
-  Traced<float> TraceWritten(const EncodedInput& encoded,
-                             const PredictionRequest& request,
-                             Written written) const;
+  CaptionAfterPrompt DecodeAfterPrompt(std::vector<int32_t> ids) const;
+  TraceablePrediction<float> TraceCaption(const EncodedInput& encoded,
+                                          const PredictionRequest& request,
+                                          CaptionAfterPrompt written) const;
 
   // Returns the first id of a sentence, followed by the ids of the words.
-  std::vector<int32_t> PromptIds(absl::Span<const std::string> words) const;
+  std::vector<int32_t> PromptIdsWithBegin(
+      absl::Span<const std::string> words) const;
   // Returns the hypotheses of each image after `prompt`, a result of
-  // PromptIds().
+  // PromptIdsWithBegin().
   std::vector<std::vector<Hypothesis>> SearchCaptions(
       Forward<float>& forward, const CaptionSet& set,
       absl::Span<const int64_t> images, absl::Span<const int32_t> prompt,
@@ -193,7 +194,7 @@ class CaptionModel : public Model<float> {
                                              Var<float>* readout) const;
   // Returns the number of patches of an image, even for models without
   // cross-attention.
-  int64_t CountPatches(const CaptionSet& set) const;
+  int64_t PatchesPerImage(const CaptionSet& set) const;
   // Adds exact_match, bleu, cider_d and cut_outputs.
   void EvaluateCaptions(Forward<float>& forward, const CaptionSet& set,
                         EvaluatedSet* evaluated) const;

@@ -37,7 +37,7 @@ using ::testing::SizeIs;
 CaptionSplits Canvases(int64_t train, int64_t test = 0) {
   const DrawableObjects objects = ShapeObjects(4, /*seed=*/1);
   const std::vector<std::string> prompt = {"a", "picture", "of"};
-  const TripleSplits triples = SplitTriples(8, 1);
+  const KindTripleSplits triples = SplitKindTriples(8, 1);
   return {MakeCanvases(train, objects, triples.train, prompt, 1, "train"),
           {},
           MakeCanvases(test, objects, triples.test, prompt, 1, "test")};
@@ -334,7 +334,7 @@ TEST(CaptionModelTest, SentencesMayBeSubwords) {
   EXPECT_EQ(model.captioner().decoder().head().special_ids().end, 3);
   EXPECT_THAT(model.prompt(), ElementsAre(4, 5, 6));
   const Caption& kept = model.data().test.captions[0];
-  EXPECT_THAT(model.QuadrantsOf(kept),
+  EXPECT_THAT(model.TokenQuadrants(kept),
               ElementsAre(-1, -1, -1, -1, 2, -1, -1, -1, 0));
   EXPECT_THAT(model.WithoutPrompt(kept),
               ElementsAre("a", "circle", "above", "a", "star"));

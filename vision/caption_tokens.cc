@@ -17,19 +17,19 @@ namespace {
 
 Vocabulary WordsOf(const CaptionerConfig& config, const CaptionSplits& data) {
   if (!data.vocabulary.empty()) {
-    return Vocabulary::FromText(data.vocabulary, "").value();
+    return Vocabulary::Parse(data.vocabulary, "").value();
   }
   TokenCounts counts;
-  counts.Add(CaptionTokens::Prompt(config.prompt()));
+  counts.Add(CaptionTokens::SplitIntoWords(config.prompt()));
   for (const Caption& caption : data.train.captions) counts.Add(caption.words);
   return Vocabulary(counts);
 }
 
-TokenVocabulary PiecesOf(const CaptionerConfig& config,
-                         const CaptionSplits& data) {
+LoadedVocabulary PiecesOf(const CaptionerConfig& config,
+                          const CaptionSplits& data) {
   const WordPieceOptions options = TokenOptions(config.tokens());
   if (!data.vocabulary.empty()) {
-    return {WordPiece::FromText(data.vocabulary, "", options).value()};
+    return {WordPiece::Parse(data.vocabulary, "", options).value()};
   }
   std::string text = config.prompt();
   for (const Caption& caption : data.train.captions) {
@@ -48,7 +48,7 @@ CaptionTokens::CaptionTokens(const CaptionerConfig& config,
     ids_.count = words_.size();
     return;
   }
-  TokenVocabulary vocabulary = PiecesOf(config, data);
+  LoadedVocabulary vocabulary = PiecesOf(config, data);
   pieces_ = std::move(vocabulary.pieces);
   digest_ = std::move(vocabulary.digest);
   begin_ = config.begin();
@@ -86,17 +86,16 @@ std::string CaptionTokens::ToText() const {
 absl::Status CaptionTokens::Check(const CaptionerConfig& config,
                                   absl::string_view text,
                                   absl::string_view path) {
-  if (!config.has_tokens()) return Vocabulary::FromText(text, path).status();
-  return WordPiece::FromText(text, path, TokenOptions(config.tokens()))
-      .status();
+  if (!config.has_tokens()) return Vocabulary::Parse(text, path).status();
+  return WordPiece::Parse(text, path, TokenOptions(config.tokens())).status();
 }
 
-std::vector<std::string> CaptionTokens::Prompt(absl::string_view text) {
+std::vector<std::string> CaptionTokens::SplitIntoWords(absl::string_view text) {
   return PrepareWords(text, {.words = WordRule::kAsWritten});
 }
 
 bool CaptionTokens::IsKnownWord(absl::string_view word) const {
-  if (words()) return words_.Contains(word);
+  if (words()) return words_.HasTextToken(word);
   const std::vector<int32_t> ids = pieces_->Tokenize(word);
   return std::ranges::count(ids, pieces_->unknown()) == 0;
 }
@@ -141,13 +140,13 @@ std::vector<std::string> CaptionTokens::Decode(
   std::vector<int32_t> all = Encode(prompt);
   std::ranges::copy_if(ids, std::back_inserter(all),
                        [&](int32_t id) { return id != ids_.special.begin; });
-  return Prompt(pieces_->Decode(all));
+  return SplitIntoWords(pieces_->Decode(all));
 }
 
 std::vector<std::string> CaptionTokens::SpelledAsDecoded(
     absl::Span<const std::string> words) const {
   if (!pieces_.has_value()) return {words.begin(), words.end()};
-  return Prompt(
+  return SplitIntoWords(
       WordPiece::JoinWords(pieces_->SplitWords(absl::StrJoin(words, " "))));
 }
 

@@ -47,7 +47,7 @@ class CaptionTokens {
 
   // Returns the words of a prompt or of a typed sentence, split as in a list of
   // captions.
-  static std::vector<std::string> Prompt(absl::string_view text);
+  static std::vector<std::string> SplitIntoWords(absl::string_view text);
   // Returns notes on words that are partly unknown, in the format of
   // UnknownWords.
   std::vector<std::string> UnknownWordNotes(

@@ -40,9 +40,10 @@ std::string LimitNote(const Hypothesis& sentence) {
 
 absl::StatusOr<CaptionModel::EncodedInput> CaptionModel::Read(
     const PredictionRequest& request) const {
-  std::vector<std::string> prompt = request.prompt.has_value()
-                                        ? CaptionTokens::Prompt(*request.prompt)
-                                        : prompt_words_;
+  std::vector<std::string> prompt =
+      request.prompt.has_value()
+          ? CaptionTokens::SplitIntoWords(*request.prompt)
+          : prompt_words_;
   // The first id takes one position.
   const int64_t most = captioner_.decoder().longest_position() - 1;
   const int64_t count = std::ssize(tokens_.Encode(prompt));
@@ -69,7 +70,7 @@ absl::StatusOr<std::vector<CaptionModel::Described>> CaptionModel::Describe(
   REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
   const std::vector<std::vector<Hypothesis>> found =
       SearchCaptions(forward, *encoded.set, {encoded.image},
-                     PromptIds(encoded.prompt), search);
+                     PromptIdsWithBegin(encoded.prompt), search);
   std::vector<Described> all;
   for (const Hypothesis& hypothesis : found.front()) {
     all.push_back(
@@ -82,7 +83,7 @@ absl::StatusOr<std::vector<CaptionModel::Described>> CaptionModel::Describe(
 Hypothesis CaptionModel::Continue(Forward<float>& forward,
                                   const EncodedInput& encoded) const {
   return SearchCaptions(forward, *encoded.set, {encoded.image},
-                        PromptIds(encoded.prompt), search_)
+                        PromptIdsWithBegin(encoded.prompt), search_)
       .front()
       .front();
 }
@@ -102,14 +103,16 @@ absl::StatusOr<Prediction> CaptionModel::Predict(
   return prediction;
 }
 
-CaptionModel::Written CaptionModel::WrittenAs(std::vector<int32_t> ids) const {
-  Written written = {.text = absl::StrJoin(tokens_.Decode(ids), " ")};
+CaptionModel::CaptionAfterPrompt CaptionModel::DecodeAfterPrompt(
+    std::vector<int32_t> ids) const {
+  CaptionAfterPrompt written = {.text =
+                                    absl::StrJoin(tokens_.Decode(ids), " ")};
   for (const int32_t id : ids) written.names.push_back(tokens_.Name(id));
   written.ids = std::move(ids);
   return written;
 }
 
-absl::StatusOr<Traced<float>> CaptionModel::Trace(
+absl::StatusOr<TraceablePrediction<float>> CaptionModel::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   if (options.beam > 0) {
@@ -120,38 +123,41 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
   REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
   if (!options.target.has_value()) {
     const Hypothesis best = Continue(forward, encoded);
-    Traced<float> traced = TraceWritten(encoded, request, WrittenAs(best.ids));
+    TraceablePrediction<float> traced =
+        TraceCaption(encoded, request, DecodeAfterPrompt(best.ids));
     if (best.at_limit) traced.labels.notes.push_back(LimitNote(best));
     return traced;
   }
-  const std::vector<std::string> words = CaptionTokens::Prompt(*options.target);
-  Written written = {tokens_.Encode(words), tokens_.Names(words),
-                     absl::StrJoin(words, " ")};
+  const std::vector<std::string> words =
+      CaptionTokens::SplitIntoWords(*options.target);
+  CaptionAfterPrompt written = {tokens_.Encode(words), tokens_.Names(words),
+                                absl::StrJoin(words, " ")};
   if (!options.target->empty()) {
     const int64_t room = captioner_.decoder().longest_position() -
-                         std::ssize(PromptIds(encoded.prompt));
+                         std::ssize(PromptIdsWithBegin(encoded.prompt));
     REGARD_RETURN_IF_ERROR(CheckTracedSize(
         "target", written.ids.size(), std::min(options.most_tokens, room)));
   }
-  Traced<float> traced = TraceWritten(encoded, request, std::move(written));
+  TraceablePrediction<float> traced =
+      TraceCaption(encoded, request, std::move(written));
   for (std::string& note : tokens_.UnknownWordNotes(words)) {
     traced.labels.notes.push_back(std::move(note));
   }
   return traced;
 }
 
-absl::StatusOr<Traced<float>> CaptionModel::Trace(
+absl::StatusOr<TraceablePrediction<float>> CaptionModel::Trace(
     const PredictionRequest& request, std::vector<int32_t> ids) const {
   REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
-  return TraceWritten(encoded, request, WrittenAs(std::move(ids)));
+  return TraceCaption(encoded, request, DecodeAfterPrompt(std::move(ids)));
 }
 
-Traced<float> CaptionModel::TraceWritten(const EncodedInput& encoded,
-                                         const PredictionRequest& request,
-                                         Written written) const {
+TraceablePrediction<float> CaptionModel::TraceCaption(
+    const EncodedInput& encoded, const PredictionRequest& request,
+    CaptionAfterPrompt written) const {
   const SpecialIds& special = tokens_.ids().special;
-  Traced<float> traced;
-  TraceLabels& labels = traced.labels;
+  TraceablePrediction<float> traced;
+  TraceDescription& labels = traced.labels;
   labels.input = request.example < 0 ? request.text
                                      : absl::StrCat("image ", request.example);
   labels.prediction = written.text;

@@ -75,7 +75,7 @@ void ImageClassifier::Loss(Forward<float>& forward,
                        loss_options().label_smoothing);
 }
 
-Var<float> ImageClassifier::PredictBatch(
+Var<float> ImageClassifier::BatchLogProbabilities(
     Forward<float>& forward, const ImageSet& set,
     absl::Span<const int64_t> images) const {
   return LogSoftmax(head_.Logits(forward, Readout(forward, set, images)));
@@ -87,7 +87,7 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
   predicted.reserve(static_cast<size_t>(set.size() * classes()));
   const auto predict = [&](Forward<float>& passes,
                            absl::Span<const int64_t> images) {
-    const Var<float> batch = PredictBatch(passes, set, images);
+    const Var<float> batch = BatchLogProbabilities(passes, set, images);
     return std::vector<float>(batch.span().begin(), batch.span().end());
   };
   const int64_t most = std::max<int64_t>(1, kMaxTokens / encoder_.tokens());
@@ -128,13 +128,13 @@ absl::StatusOr<Prediction> ImageClassifier::Predict(
   return prediction;
 }
 
-absl::StatusOr<Traced<float>> ImageClassifier::Trace(
+absl::StatusOr<TraceablePrediction<float>> ImageClassifier::Trace(
     Forward<float>& forward, const PredictionRequest& request,
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
   REGARD_ASSIGN_OR_RETURN(const ImageSet image, Read(request));
-  Traced<float> traced;
-  TraceLabels& labels = traced.labels;
+  TraceablePrediction<float> traced;
+  TraceDescription& labels = traced.labels;
   labels.input = request.example < 0 ? request.text
                                      : absl::StrCat("image ", request.example);
   labels.sequences = {PatchesOf(image, 0, encoder_)};
@@ -147,7 +147,7 @@ absl::StatusOr<Traced<float>> ImageClassifier::Trace(
       std::max_element(predicted.begin(), predicted.end()) - predicted.begin();
   labels.prediction = data_.classes[static_cast<size_t>(labels.chosen)];
   traced.pass = [this, image](Forward<float>& with) {
-    return PredictBatch(with, image, {0}).Reshape({classes()});
+    return BatchLogProbabilities(with, image, {0}).Reshape({classes()});
   };
   traced.lens = {
       .sites = "vision_transformer/layers[*]/*/residual",
@@ -155,7 +155,7 @@ absl::StatusOr<Traced<float>> ImageClassifier::Trace(
       .log_probabilities =
           [this](Forward<float>& with, Var<float> residual) {
             return LogSoftmax(head_.Logits(
-                with, encoder_.Pool(encoder_.Finish(with, residual))));
+                with, encoder_.Pool(encoder_.ApplyFinalNorm(with, residual))));
           },
       .name = [this](size_t label) { return data_.classes[label]; }};
   return traced;

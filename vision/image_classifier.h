@@ -52,9 +52,9 @@ class ImageClassifier : public Model<float> {
                                      const PredictOptions& options) const;
 
   // Traces all classes, for the same inputs as Predict().
-  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
-                                      const PredictionRequest& request,
-                                      const TraceOptions& options) const;
+  absl::StatusOr<TraceablePrediction<float>> Trace(
+      Forward<float>& forward, const PredictionRequest& request,
+      const TraceOptions& options) const;
 
   // Returns the natural logarithms of the class probabilities of all images of
   // `set`, [images, classes].
@@ -62,8 +62,8 @@ class ImageClassifier : public Model<float> {
                              const ImageSet& set) const;
 
   // Like Predict(), for selected images, on the tape of a step that has begun.
-  Var<float> PredictBatch(Forward<float>& forward, const ImageSet& set,
-                          absl::Span<const int64_t> images) const;
+  Var<float> BatchLogProbabilities(Forward<float>& forward, const ImageSet& set,
+                                   absl::Span<const int64_t> images) const;
 
   const VisionTransformerConfig& config() const { return config_; }
   const ImageSplits& data() const { return data_; }

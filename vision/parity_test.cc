@@ -85,7 +85,7 @@ TEST(VisionParityTest, Block) {
       "width: 6 layers: 1 attention { heads: 2 bias: false output_bias: true } "
       "feed_forward { hidden: 5 activation: GELU }");
   ParameterStore<float> store;
-  StateSlots slots;
+  StateSlotNames slots;
   const TransformerLayer<float> block(BuiltInScorers(), config, /*index=*/0,
                                       /*memory_width=*/0, store.Root(),
                                       SlotScope(slots, "layer"));

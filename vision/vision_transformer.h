@@ -54,8 +54,8 @@ class VisionTransformer {
   Var<T> Pool(Var<T> tokens) const;
 
   // Computes the outputs from the residual stream of the last layer.
-  Var<T> Finish(Forward<T>& forward, Var<T> residual) const {
-    return stack_.Finish(forward, residual);
+  Var<T> ApplyFinalNorm(Forward<T>& forward, Var<T> residual) const {
+    return stack_.ApplyFinalNorm(forward, residual);
   }
 
   int64_t layers() const { return stack_.layers(); }

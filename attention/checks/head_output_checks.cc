@@ -86,8 +86,8 @@ void GradientsAgreeWithDifferences(const HeadOutputToCheck& checked,
   HeadOutputUnderTest<double> in_double(checked);
   HeadOutputUnderTest<float> in_float(checked);
   const Problem problem = RandomProblem(checked.widths, 2, 3);
-  std::vector<CheckedInput> inputs = {{problem.context.shape},
-                                      {problem.x.shape}};
+  std::vector<TestInputSpec> inputs = {{problem.context.shape},
+                                       {problem.x.shape}};
   for (const ParameterInfo& parameter : in_double.store().parameters()) {
     inputs.push_back({parameter.shape});
   }

@@ -60,7 +60,7 @@ class MixerUnderTest {
   }
 
   const ParameterStore<T>& store() const { return store_; }
-  const StateSlots& slots() const { return slots_; }
+  const StateSlotNames& slots() const { return slots_; }
   const StateMixer<T>& mixer() const { return layer_.mixer(); }
   const MixerLayer<T>& layer() const { return layer_; }
   Forward<T>& forward() { return *forward_; }
@@ -104,7 +104,7 @@ class MixerUnderTest {
 
  private:
   ParameterStore<T> store_;
-  StateSlots slots_;
+  StateSlotNames slots_;
   MixerLayer<T> layer_;
   Tape<T> tape_;
   std::unique_ptr<GradientSlab<T>> gradients_;

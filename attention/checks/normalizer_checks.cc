@@ -105,7 +105,7 @@ void GradientsAgreeWithDifferences(const NormalizerToCheck& checked,
   NormalizerUnderTest<double> in_double(checked);
   NormalizerUnderTest<float> in_float(checked);
   for (const int64_t keys : {1, 2, 5, 17}) {
-    std::vector<CheckedInput> inputs = {{{2, 2, 3, keys}, -2, 2}};
+    std::vector<TestInputSpec> inputs = {{{2, 2, 3, keys}, -2, 2}};
     const bool has_sink = !checked.info.independent_weights;
     if (has_sink) inputs.push_back({{2}});
     for (const ParameterInfo& parameter : in_double.store().parameters()) {

@@ -102,8 +102,8 @@ void GradientsAgreeWithDifferences(const ScoreToCheck& score,
   ScorerUnderTest<double> in_double(score.registry, score.options,
                                     score.widths);
   ScorerUnderTest<float> in_float(score.registry, score.options, score.widths);
-  std::vector<CheckedInput> inputs = {{problem.queries.shape},
-                                      {problem.keys.shape}};
+  std::vector<TestInputSpec> inputs = {{problem.queries.shape},
+                                       {problem.keys.shape}};
   if (score.info.uses_history) {
     inputs.push_back({problem.previous.shape, 0, 1});
     inputs.push_back({problem.cumulative.shape, 0, 2});
@@ -157,7 +157,7 @@ void GradientsAgreeWithDifferences(const ScoreToCheck& score,
 void FaultFinderFindsNone(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
-    const std::string fault = scorer.FindFault(problem);
+    const std::string fault = scorer.FindNumericFault(problem);
     expect.True(fault.empty(), absl::StrCat(mask, ": ", fault));
   }
 }
@@ -320,8 +320,9 @@ void OrderOfPairsMattersOnlyIfPositionAware(const ScoreToCheck& score,
 
 void PositionsMatterOnlyIfPositionAware(const ScoreToCheck& score,
                                         Expectations& expect) {
-  if (score.info.position_aware(score.options))
+  if (score.info.position_aware(score.options)) {
     return expect.Skip("it reads them");
+  }
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem problem = ScoringProblem::Random(2, 3, 4, score.widths);
   const TestArray expected = scorer.Compute(problem).context;
@@ -427,8 +428,9 @@ void InnerFormAgreesWithScoreAndSoftmax(const ScoreToCheck& score,
   problems.back().second.positions.first_query = 170;
   problems.back().second.causal = true;
   for (const auto& [mask, problem] : problems) {
-    if (!scorer.HasInnerForm(problem))
+    if (!scorer.HasInnerForm(problem)) {
       return expect.Skip("it is not an inner product");
+    }
     ScoringResult got = scorer.ComputeFused(problem);
     const ScoringResult expected = scorer.ComputeReference(problem);
     // ComputeFused() returns no weights, so weights are not compared.

@@ -160,7 +160,7 @@ void ForgettingHasTheGradientsOfDifferences(const ScoreToCheck& score,
   std::vector<GradientCase> cases;
   for (const char* fields : kConfigs) {
     const Attention config = ConfigWith(score, fields);
-    std::vector<CheckedInput> inputs;
+    std::vector<TestInputSpec> inputs;
     for (const TestArray* array :
          {&problem.queries, &problem.keys, &problem.query_x, &problem.key_x}) {
       inputs.push_back({array->shape});

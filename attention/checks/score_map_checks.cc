@@ -81,7 +81,7 @@ void GradientsAgreeWithDifferences(const ScoreMapToCheck& checked,
                                    Expectations& expect) {
   MapUnderTest<double> in_double(checked);
   MapUnderTest<float> in_float(checked);
-  std::vector<CheckedInput> inputs = {{{2, 2, 3, 5}, -2, 2}};
+  std::vector<TestInputSpec> inputs = {{{2, 2, 3, 5}, -2, 2}};
   for (const ParameterInfo& parameter : in_double.store().parameters()) {
     inputs.push_back({parameter.shape});
   }

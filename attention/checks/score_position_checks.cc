@@ -38,8 +38,8 @@ void ContextsHaveTheGradientsOfDifferences(const ScoreToCheck& score,
   std::vector<GradientCase> cases;
   for (const char* positions : kPositions) {
     const Attention config = ConfigWith(score, positions);
-    std::vector<CheckedInput> inputs = {{problem.queries.shape},
-                                        {problem.keys.shape}};
+    std::vector<TestInputSpec> inputs = {{problem.queries.shape},
+                                         {problem.keys.shape}};
     if (score.info.uses_history) {
       inputs.push_back({problem.previous.shape, 0, 1});
       inputs.push_back({problem.cumulative.shape, 0, 2});

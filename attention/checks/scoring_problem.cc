@@ -273,7 +273,8 @@ ScoringResult ScorerUnderTest<T>::Compute(const ScoringProblem& problem,
 }
 
 template <typename T>
-std::string ScorerUnderTest<T>::FindFault(const ScoringProblem& problem) {
+std::string ScorerUnderTest<T>::FindNumericFault(
+    const ScoringProblem& problem) {
   FaultFinder<T> finder(tape_);
   Compute(problem);
   return finder.fault();

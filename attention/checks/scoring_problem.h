@@ -130,7 +130,7 @@ class ScorerUnderTest {
     return Compute(problem, {.want_weights = true, .project_weights = false});
   }
   // The fault that a FaultFinder finds in Compute(). Empty if there is none.
-  std::string FindFault(const ScoringProblem& problem);
+  std::string FindNumericFault(const ScoringProblem& problem);
   bool HasInnerForm(const ScoringProblem& problem);
 
   TestArray Scores(const ScoringProblem& problem);
@@ -169,10 +169,10 @@ class ScorerUnderTest {
   Forward<T>& BeginScorerStep();
 
   ParameterStore<T> store_;
-  StateSlots slots_;
+  StateSlotNames slots_;
   std::unique_ptr<AttentionLayer<T>> attention_;
   ParameterStore<T> scorer_store_;
-  StateSlots scorer_slots_;
+  StateSlotNames scorer_slots_;
   std::unique_ptr<ScoringFunction<T>> scorer_;
   std::unique_ptr<GradientSlab<T>> gradients_;
   Tape<T> tape_;

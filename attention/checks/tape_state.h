@@ -16,7 +16,7 @@ namespace regard {
 template <typename T>
 class TapeLayerState : public LayerState<T> {
  public:
-  explicit TapeLayerState(const StateSlots& slots)
+  explicit TapeLayerState(const StateSlotNames& slots)
       : values_(static_cast<size_t>(slots.size())) {}
 
   Var<T> Append(int slot, Var<T> part) override {

@@ -461,7 +461,7 @@ class Lowering {
 
 std::optional<FormulaProblem> CompileFormula(
     absl::string_view text, const FormulaWidths& widths,
-    absl::Span<const FormulaVariable> declared, FormulaGraph* formula) {
+    absl::Span<const FormulaParameterInfo> declared, FormulaGraph* formula) {
   auto problem = ParseFormula(text, formula);
   if (!problem.has_value()) {
     problem = InferFormulaTypes(widths, declared, formula);

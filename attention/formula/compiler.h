@@ -25,7 +25,7 @@ namespace regard {
 // a problem.
 std::optional<FormulaProblem> CompileFormula(
     absl::string_view text, const FormulaWidths& widths,
-    absl::Span<const FormulaVariable> declared, FormulaGraph* formula);
+    absl::Span<const FormulaParameterInfo> declared, FormulaGraph* formula);
 
 }  // namespace regard
 

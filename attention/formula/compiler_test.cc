@@ -13,7 +13,7 @@ namespace regard {
 namespace {
 
 FormulaGraph Compiled(const std::string& text,
-                      const std::vector<FormulaVariable>& declared = {}) {
+                      const std::vector<FormulaParameterInfo>& declared = {}) {
   FormulaGraph graph;
   const auto problem =
       CompileFormula(text, {.query = 4, .key = 4}, declared, &graph);
@@ -24,7 +24,7 @@ FormulaGraph Compiled(const std::string& text,
 // Returns the nodes that Prepare() stores and the rest of the formula, such as
 // "k | 0.5 * (q . k)".
 std::string Lowered(const std::string& text,
-                    const std::vector<FormulaVariable>& declared = {}) {
+                    const std::vector<FormulaParameterInfo>& declared = {}) {
   const FormulaGraph graph = Compiled(text, declared);
   std::vector<std::string> stored;
   for (const int node : graph.prepared) stored.push_back(graph.Text(node));
@@ -108,7 +108,7 @@ TEST(CompilerTest, FewOperationsRemainPerPair) {
 }
 
 TEST(CompilerTest, TableElementsDependOnTheVariablesOfTheirIndex) {
-  const std::vector<FormulaVariable> declared = {
+  const std::vector<FormulaParameterInfo> declared = {
       {.name = "b", .table = TableRange{0, 2}}};
   const auto lowered = [&](const char* formula) {
     return Lowered(formula, declared);

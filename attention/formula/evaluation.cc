@@ -20,7 +20,7 @@ namespace {
 
 using enum FormulaOp;
 
-Initializer FirstValues(const FormulaVariable& parameter) {
+Initializer FirstValues(const FormulaParameterInfo& parameter) {
   if (parameter.initial.has_value()) return Constant(*parameter.initial);
   if (parameter.table.has_value()) return Zeros();
   if (parameter.rows == kScalarWidth) return Constant(1);
@@ -260,7 +260,7 @@ template <typename T>
 FormulaScorer<T>::FormulaScorer(FormulaGraph formula, ParameterScope<T> scope,
                                 int64_t heads)
     : formula_(std::move(formula)), inner_(FindInnerTerms(formula_)) {
-  for (const FormulaVariable& parameter : formula_.parameters) {
+  for (const FormulaParameterInfo& parameter : formula_.parameters) {
     const bool is_bias = parameter.is_term || parameter.table.has_value();
     parameters_.push_back(scope.Add(
         parameter.name, parameter.shape().Insert(0, heads),
@@ -302,8 +302,9 @@ int64_t FormulaScorer<T>::WidthPerPair() const {
   int64_t widest = 1;
   for (const int n : formula_.score_order) {
     const FormulaNode& node = formula_.nodes[n];
-    if (node.level == FormulaLevel::kPair)
+    if (node.level == FormulaLevel::kPair) {
       widest = std::max(widest, node.width);
+    }
   }
   return widest;
 }

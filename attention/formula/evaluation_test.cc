@@ -31,7 +31,7 @@ using ::testing::ElementsAre;
 class EvaluationTest : public ::testing::Test {
  protected:
   void Read(const std::string& formula,
-            const std::vector<FormulaVariable>& declared = {},
+            const std::vector<FormulaParameterInfo>& declared = {},
             int64_t heads = 1) {
     FormulaGraph graph;
     const auto problem = CompileFormula(formula,
@@ -174,8 +174,8 @@ TEST_F(EvaluationTest, AWhereFeedsOnlyTheChosenBranch) {
               ElementsAre(5, 5, 5, 5));
 }
 
-FormulaVariable Table(const std::string& name, int64_t lowest,
-                      int64_t highest) {
+FormulaParameterInfo Table(const std::string& name, int64_t lowest,
+                           int64_t highest) {
   return {.name = name, .table = TableRange{lowest, highest}};
 }
 

@@ -212,7 +212,7 @@ TEST(FormulaFuzzTest, NothingCrashesAndEveryProblemHasALocation) {
         : kind == 1 ? Damaged(&numbers)
                     : RandomTree(&numbers, numbers.UniformInt(4) + 1, false);
     FormulaGraph graph;
-    std::vector<FormulaVariable> declared;
+    std::vector<FormulaParameterInfo> declared;
     if (text.find("t[") != std::string::npos) {
       declared.push_back({.name = "t", .table = TableRange{-1, 2}});
     }

@@ -15,7 +15,7 @@ namespace {
 
 FormulaGraph Compiled(const std::string& text) {
   FormulaGraph formula;
-  std::vector<FormulaVariable> declared;
+  std::vector<FormulaParameterInfo> declared;
   if (text.find("b[") != std::string::npos) {
     declared.push_back({.name = "b", .table = TableRange{-2, 2}});
   }

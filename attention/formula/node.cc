@@ -72,7 +72,7 @@ absl::Span<const FormulaFunction<T>> FormulaFunctions() {
 
 REGARD_INSTANTIATE_FUNCTION(FormulaFunctions);
 
-Shape FormulaVariable::shape() const {
+Shape FormulaParameterInfo::shape() const {
   if (table.has_value()) return {table->count()};
   if (columns > 0) return {rows, columns};
   return rows > 0 ? Shape({rows}) : Shape();

@@ -125,7 +125,7 @@ struct TableRange {
 
 // A parameter of a formula. In a declaration, `rows` or `columns` of 0 are
 // inferred, and an absent `initial` is the default.
-struct FormulaVariable {
+struct FormulaParameterInfo {
   std::string name;
   int64_t rows = 0;     // rows of a matrix, width of a vector, or 0
   int64_t columns = 0;  // 0 if not a matrix
@@ -142,7 +142,7 @@ struct FormulaGraph {
   std::string text = {};
   std::vector<FormulaNode> nodes = {};
   int root = -1;
-  std::vector<FormulaVariable> parameters = {};  // ordered by first use
+  std::vector<FormulaParameterInfo> parameters = {};  // ordered by first use
   // Indices of nodes, set by the compiler, in ascending order. The lists
   // do not include number nodes.
   // * `prepared`: the nodes that Prepare() concatenates and returns. If empty,

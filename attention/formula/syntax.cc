@@ -90,8 +90,9 @@ class Parser {
   // Fails because the next token is not allowed at this position.
   int FailAtToken() {
     const TextRange range = token_.range;
-    if (AtEnd())
+    if (AtEnd()) {
       return Fail(range, "the formula ends where a value is expected");
+    }
     if (At('<')) {
       return Fail(range, "'<' is allowed only in where(a < b, x, y)");
     }

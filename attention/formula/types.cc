@@ -47,7 +47,7 @@ class Inference {
         of_key_input_(NewAxis(widths.key_input)) {}
 
   std::optional<FormulaProblem> Run(
-      absl::Span<const FormulaVariable> declared) {
+      absl::Span<const FormulaParameterInfo> declared) {
     FindKinds();
     CheckIndices();
     Declare(declared);
@@ -186,9 +186,9 @@ class Inference {
     return static_cast<int>(axes_.size()) - 1;
   }
 
-  void Declare(absl::Span<const FormulaVariable> declared) {
+  void Declare(absl::Span<const FormulaParameterInfo> declared) {
     std::vector<std::string> names;
-    for (const FormulaVariable& parameter : parameters_) {
+    for (const FormulaParameterInfo& parameter : parameters_) {
       names.push_back(parameter.name);
     }
     std::vector<bool> is_declared(names.size(), false);
@@ -227,7 +227,7 @@ class Inference {
 
   // Applies the declaration of a table or scalar. Returns a message if the
   // formula contradicts the declaration.
-  std::string DeclareKind(size_t p, const FormulaVariable& declared) {
+  std::string DeclareKind(size_t p, const FormulaParameterInfo& declared) {
     const bool is_table =
         std::any_of(nodes_.begin(), nodes_.end(), [&](const FormulaNode& node) {
           return node.op == kTable && node.parameter == static_cast<int>(p);
@@ -411,7 +411,7 @@ class Inference {
       return width > 0 ? width : free;
     };
     for (size_t p = 0; p < parameters_.size(); ++p) {
-      FormulaVariable& parameter = parameters_[p];
+      FormulaParameterInfo& parameter = parameters_[p];
       // Marks each vector as a term. The loop below removes the mark if an
       // operation other than a sum or difference uses the vector.
       parameter.is_term = rows_[p] >= 0 && columns_[p] < 0;
@@ -438,7 +438,7 @@ class Inference {
 
   FormulaGraph& formula_;
   std::vector<FormulaNode>& nodes_;
-  std::vector<FormulaVariable>& parameters_;
+  std::vector<FormulaParameterInfo>& parameters_;
   const FormulaWidths& widths_;
   std::vector<Axis> axes_;
   std::vector<int> rows_, columns_;  // axes of the parameters
@@ -451,8 +451,8 @@ class Inference {
 }  // namespace
 
 std::optional<FormulaProblem> InferFormulaTypes(
-    const FormulaWidths& widths, absl::Span<const FormulaVariable> declared,
-    FormulaGraph* formula) {
+    const FormulaWidths& widths,
+    absl::Span<const FormulaParameterInfo> declared, FormulaGraph* formula) {
   return Inference(widths, formula).Run(declared);
 }
 

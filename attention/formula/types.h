@@ -34,8 +34,8 @@ struct FormulaWidths {
 // or nullopt if there is none. The result does not depend on the order in which
 // the formula uses the parameters.
 std::optional<FormulaProblem> InferFormulaTypes(
-    const FormulaWidths& widths, absl::Span<const FormulaVariable> declared,
-    FormulaGraph* formula);
+    const FormulaWidths& widths,
+    absl::Span<const FormulaParameterInfo> declared, FormulaGraph* formula);
 
 }  // namespace regard
 

@@ -16,7 +16,7 @@ constexpr FormulaWidths kWidths = {.query = 3, .key = 4, .free = 5};
 
 // Returns the parameters, such as "W 5x3, v 5, b", or the problem.
 std::string Inferred(const std::string& text,
-                     const std::vector<FormulaVariable>& declared = {},
+                     const std::vector<FormulaParameterInfo>& declared = {},
                      const FormulaWidths& widths = kWidths) {
   FormulaGraph tree;
   if (const auto problem = ParseFormula(text, &tree)) return problem->message;
@@ -24,7 +24,7 @@ std::string Inferred(const std::string& text,
     return problem->message;
   }
   std::string all;
-  for (const FormulaVariable& parameter : tree.parameters) {
+  for (const FormulaParameterInfo& parameter : tree.parameters) {
     absl::StrAppend(&all, all.empty() ? "" : ", ", parameter.name);
     if (parameter.rows > 0) absl::StrAppend(&all, " ", parameter.rows);
     if (parameter.columns > 0) absl::StrAppend(&all, "x", parameter.columns);
@@ -107,7 +107,7 @@ TEST(TypesTest, DeclarationsComeFirst) {
 }
 
 TEST(TypesTest, ATableHasItsRangeAndIsAScalarElsewhere) {
-  const FormulaVariable b = {.name = "b", .table = TableRange{-3, 5}};
+  const FormulaParameterInfo b = {.name = "b", .table = TableRange{-3, 5}};
   EXPECT_EQ(Inferred("(W q) . k + b[i - j]", {b}), "W 4x3, b -3..5");
   EXPECT_EQ(Inferred("sum(q * b[i])", {b}), "b -3..5");
   EXPECT_EQ(Inferred("sum(b[i - j])", {b}),
@@ -119,7 +119,7 @@ TEST(TypesTest, ATableHasItsRangeAndIsAScalarElsewhere) {
 
 TEST(TypesTest, AScalarMayBeDeclared) {
   EXPECT_EQ(Inferred("sum(q - s)", {{"s"}}), "s 3 term");
-  const FormulaVariable s = {.name = "s", .is_scalar = true};
+  const FormulaParameterInfo s = {.name = "s", .is_scalar = true};
   EXPECT_EQ(Inferred("sum(q - s)", {s}), "s");
   EXPECT_EQ(Inferred("v . tanh(W q + U k + s)", {s}), "v 5, W 5x3, U 5x4, s");
   EXPECT_EQ(Inferred("s . q", {s}),
@@ -139,7 +139,7 @@ TEST(TypesTest, InputsHaveTheirWidths) {
 }
 
 TEST(TypesTest, RejectsMismatchedKinds) {
-  const FormulaVariable b = {.name = "b", .table = TableRange{0, 4}};
+  const FormulaParameterInfo b = {.name = "b", .table = TableRange{0, 4}};
   EXPECT_EQ(Inferred("b * sum(q)", {b}),
             "'b' has a table here, but the formula gives it no index, as in "
             "b[i - j]");

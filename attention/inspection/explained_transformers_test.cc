@@ -137,8 +137,8 @@ class Model {
 
   Forward<T>& forward() { return run_.Begin(); }
 
-  Traced<T> Trace() {
-    Traced<T> traced;
+  TraceablePrediction<T> Trace() {
+    TraceablePrediction<T> traced;
     traced.pass = [this](Forward<T>& forward) {
       const NameScope<T> scope(forward.tape(), "decoder");
       const Var<T> x = embedding_(forward, Ids(kTime), 1, 0);
@@ -151,7 +151,7 @@ class Model {
  private:
   LayerRun<T> run_;
   const TransformerConfig config_;
-  TokenEmbedding<T> embedding_;
+  InputEmbedding<T> embedding_;
   TransformerStack<T> stack_;
 };
 
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(Transformers, ExplanationTest,
 TEST_P(ExplanationTest, TermsSumToTheScore) {
   Model<double> model(GetParam().config);
   Forward<double>& forward = model.forward();
-  const Traced<double> traced = model.Trace();
+  const TraceablePrediction<double> traced = model.Trace();
   ForSome([&](int64_t head, int64_t query, int64_t key) {
     const auto explanation =
         Explain(forward, traced,
@@ -199,7 +199,7 @@ TEST_P(ExplanationTest, TermsSumToTheScore) {
 TEST_P(ExplanationTest, InFloatTheyAreExactToAMillionth) {
   Model<float> model(GetParam().config);
   Forward<float>& forward = model.forward();
-  const Traced<float> traced = model.Trace();
+  const TraceablePrediction<float> traced = model.Trace();
   double worst = 0;
   ForSome([&](int64_t head, int64_t query, int64_t key) {
     const auto explanation =
@@ -304,7 +304,7 @@ class Without : public Hook<double> {
 TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
   Model<double> model(GetParam().config);
   Forward<double>& forward = model.forward();
-  const Traced<double> traced = model.Trace();
+  const TraceablePrediction<double> traced = model.Trace();
   constexpr int64_t kQuery = 5;
   constexpr int64_t kKey = 2;
   constexpr int64_t kHead = 1;
@@ -345,15 +345,15 @@ TEST(CrossExplanationTest, HasSourcesInBothStreams) {
   LayerRun<double> run;
   const auto config = Parse<TransformerConfig>(
       "width: 4 layers: 1 attention { heads: 2 } feed_forward { hidden: 3 }");
-  const TokenEmbedding<double> source(config, 5,
+  const InputEmbedding<double> source(config, 5,
                                       run.store().Root().Sub("source"));
-  const TokenEmbedding<double> target(config, 5,
+  const InputEmbedding<double> target(config, 5,
                                       run.store().Root().Sub("target"));
   const TransformerStack<double> encoder(BuiltInScorers(), config, 0,
                                          run.store().Root().Sub("encoder"));
   const TransformerStack<double> decoder(BuiltInScorers(), config, 4,
                                          run.store().Root().Sub("decoder"));
-  Traced<double> traced;
+  TraceablePrediction<double> traced;
   traced.labels.sequences = {
       {.name = "source", .labels = {"a", "b", "c"}},
       {.name = "target", .labels = {"<bos>", "d"}, .writes = {"d", "<eos>"}}};
@@ -440,10 +440,10 @@ TEST(RefusedExplanationTest, RequiresOneText) {
   LayerRun<double> run;
   const auto config =
       Parse<TransformerConfig>("width: 4 layers: 1 attention { heads: 1 }");
-  const TokenEmbedding<double> embedding(config, 5, run.store().Root());
+  const InputEmbedding<double> embedding(config, 5, run.store().Root());
   const TransformerStack<double> stack(BuiltInScorers(), config, 0,
                                        run.store().Root());
-  Traced<double> traced;
+  TraceablePrediction<double> traced;
   traced.pass = [&](Forward<double>& of) {
     stack(of, embedding(of, Ids(6), 2, 0), {});
     return Var<double>();

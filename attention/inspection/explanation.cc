@@ -79,7 +79,7 @@ class ScoreReader : public Hook<T> {
  public:
   explicit ScoreReader(const Target<T>& target) : target_(target) {}
 
-  Reading Read(Forward<T>& forward, const Traced<T>& traced) {
+  Reading Read(Forward<T>& forward, const TraceablePrediction<T>& traced) {
     reading_ = {};
     forward.BeginStep();
     const ScopedHook<T> watch(forward, this);
@@ -346,13 +346,13 @@ absl::Status CheckVisitedOnce(const SiteRecorder<T>& pass) {
   return absl::OkStatus();
 }
 
-void AddLabels(const TraceLabels& labels, const Shape& scores,
+void AddLabels(const TraceDescription& labels, const Shape& scores,
                ScoreExplanation* explanation) {
   const std::string& site = explanation->site;
   explanation->key_label =
       labels.KeyLabels(site, scores[3])[static_cast<size_t>(explanation->key)];
   std::vector<std::string> queries = labels.QueryLabels(site, scores[2]);
-  if (const TracedSites* const of = labels.Find(site); of != nullptr) {
+  if (const SiteSequences* const of = labels.Find(site); of != nullptr) {
     // The label of a query is the token that the position reads, not the token
     // that the position writes.
     const std::vector<std::string>& reads =
@@ -370,7 +370,7 @@ std::string ScoreSource::Name() const {
 
 template <typename T>
 absl::StatusOr<ScoreExplanation> Explain(Forward<T>& forward,
-                                         const Traced<T>& traced,
+                                         const TraceablePrediction<T>& traced,
                                          const ExplainOptions& options) {
   std::vector<std::string> sites = ResidualSourceSites();
   for (const char* name :

@@ -85,7 +85,7 @@ inline constexpr double kExplanationTolerance = 1e-6;
 //   linear in the query and in the key.
 template <typename T>
 absl::StatusOr<ScoreExplanation> Explain(Forward<T>& forward,
-                                         const Traced<T>& traced,
+                                         const TraceablePrediction<T>& traced,
                                          const ExplainOptions& options);
 
 }  // namespace regard

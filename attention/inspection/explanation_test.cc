@@ -48,8 +48,8 @@ struct Toy {
 // A pass with two positions of width 2. Layer 0 has one head of width 2, or two
 // heads of width 1, and returns context + (0.5, 0). Layer 1 has the queries
 // q = 2 x and the keys k = x + (0, 1).
-Traced<double> TracedToy(const Toy& toy) {
-  Traced<double> traced;
+TraceablePrediction<double> TracedToy(const Toy& toy) {
+  TraceablePrediction<double> traced;
   traced.pass = [toy](Forward<double>& forward) {
     Tape<double>& tape = forward.tape();
     const auto constant = [&](const Shape& shape,

@@ -26,8 +26,8 @@ constexpr char kContexts[] = "*attention/context";
 
 // Runs a pass with `recorder` and computes the gradients of the chosen output.
 template <typename T>
-Var<T> Run(Forward<T>& forward, const Traced<T>& traced, int64_t chosen,
-           SiteRecorder<T>* recorder) {
+Var<T> Run(Forward<T>& forward, const TraceablePrediction<T>& traced,
+           int64_t chosen, SiteRecorder<T>* recorder) {
   forward.BeginStep();
   const ScopedHook<T> watch(forward, recorder);
   const Var<T> outputs = traced.pass(forward);
@@ -54,11 +54,11 @@ void CopyRow(const AttentionMap<T>& from, int64_t query, AttentionMap<T>* to) {
 // Fills the gradients of the maps whose queries write outputs. Row t gets the
 // gradient of the output that position t writes.
 template <typename T>
-void AddRowGradients(Forward<T>& forward, const Traced<T>& traced,
+void AddRowGradients(Forward<T>& forward, const TraceablePrediction<T>& traced,
                      std::vector<AttentionMap<T>>* maps) {
-  const TraceLabels& labels = traced.labels;
+  const TraceDescription& labels = traced.labels;
   const auto writes = [&](const AttentionMap<T>& map) {
-    return labels.Writes(map.site);
+    return labels.QueriesWriteOutputs(map.site);
   };
   if (std::none_of(maps->begin(), maps->end(), writes)) return;
   for (AttentionMap<T>& map : *maps) {
@@ -97,11 +97,11 @@ void AddImportance(const typename SiteRecorder<T>::Seen& seen,
 }
 
 template <typename T>
-InputGradients NormsOf(const typename SiteRecorder<T>::Seen& seen,
-                       const TraceLabels& labels) {
+InputGradientNorms NormsOf(const typename SiteRecorder<T>::Seen& seen,
+                           const TraceDescription& labels) {
   const int rank = seen.shape.rank();
   const auto positions = static_cast<size_t>(seen.shape[rank - 2]);
-  InputGradients inputs = {
+  InputGradientNorms inputs = {
       seen.site, labels.QueryLabels(seen.site, static_cast<int64_t>(positions)),
       std::vector<double>(positions, 0)};
   const size_t size = seen.gradient.size() / positions;
@@ -124,7 +124,7 @@ bool HasNegativeWeights(const std::vector<AttentionMap<T>>& maps) {
 // pass. Adds a note for each stack that has no rollout.
 template <typename T>
 std::vector<Rollout> RolloutsOf(const std::vector<AttentionMap<T>>& maps,
-                                TraceLabels& labels) {
+                                TraceDescription& labels) {
   std::vector<std::string> stacks;
   std::map<std::string, std::vector<AttentionMap<T>>> layers;
   for (const AttentionMap<T>& map : maps) {
@@ -155,7 +155,7 @@ absl::string_view LayerOf(absl::string_view site) {
 }
 
 template <typename T>
-LogitLensLayer LookThrough(const LogitLens<T>& lens, Forward<T>& forward,
+LogitLensLayer LookThrough(const LogitLensSpec<T>& lens, Forward<T>& forward,
                            const typename SiteRecorder<T>::Seen& seen,
                            size_t most_choices) {
   Hook<T>* const hook = forward.hook();
@@ -192,7 +192,7 @@ const AttentionMap<T>* Inspection<T>::AlignmentMap() const {
 }
 
 template <typename T>
-std::vector<double> Inspection<T>::Alignment() const {
+std::vector<double> Inspection<T>::AlignmentWeights() const {
   const AttentionMap<T>* const map = AlignmentMap();
   if (map == nullptr) return {};
   std::vector<T> mean(static_cast<size_t>(map->shape[2] * map->shape[3]));
@@ -218,9 +218,9 @@ Var<T> ChosenOutput(Var<T> outputs, int64_t chosen) {
 }
 
 template <typename T>
-Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
+Inspection<T> Inspect(Forward<T>& forward, const TraceablePrediction<T>& traced,
                       const InspectOptions& options) {
-  const TraceLabels& labels = traced.labels;
+  const TraceDescription& labels = traced.labels;
   Inspection<T> inspection = {.labels = labels, .chosen = options.chosen};
   std::vector<std::string> gradients = {kAllMaps, kContexts};
   gradients.insert(gradients.end(), labels.inputs.begin(), labels.inputs.end());

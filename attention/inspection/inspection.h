@@ -26,7 +26,7 @@ struct HeadImportance {
 
 // Euclidean norm of the gradient of the chosen output with respect to the value
 // at each position.
-struct InputGradients {
+struct InputGradientNorms {
   std::string site;
   std::vector<std::string> labels;
   std::vector<double> norms;
@@ -51,18 +51,18 @@ struct LogitLensLayer {
 
 template <typename T>
 struct Inspection {
-  TraceLabels labels = {};
+  TraceDescription labels = {};
   // index of the output to which the gradients belong
   int64_t chosen = kAllOutputs;
   std::vector<double> outputs = {};
   // The attention maps, with the gradient of the chosen output with respect to
   // each weight. If the gradient is above 0, a larger weight would increase the
-  // output. If TraceLabels::Writes() is true for the map, row t has the
-  // gradient of the output that position t writes. If the position writes no
-  // output, the gradient is 0.
+  // output. If TraceDescription::QueriesWriteOutputs() is true for the map, row
+  // t has the gradient of the output that position t writes. If the position
+  // writes no output, the gradient is 0.
   std::vector<AttentionMap<T>> maps = {};
   std::vector<HeadImportance> heads = {};
-  std::vector<InputGradients> inputs = {};
+  std::vector<InputGradientNorms> inputs = {};
   std::vector<Rollout> rollouts = {};
   std::vector<std::string> lens_rows = {};
   std::vector<LogitLensLayer> lens = {};
@@ -70,11 +70,11 @@ struct Inspection {
   // Returns the value of the chosen output.
   double ChosenOutputValue() const;
   // AlignmentMap() returns the map that aligns outputs with inputs, or null if
-  // there is none. Alignment() returns the weights of this map [queries, keys],
-  // of one head or averaged over heads. It returns an empty vector if there is
-  // no map.
+  // there is none. AlignmentWeights() returns the weights of this map [queries,
+  // keys], of one head or averaged over heads. It returns an empty vector if
+  // there is no map.
   const AttentionMap<T>* AlignmentMap() const;
-  std::vector<double> Alignment() const;
+  std::vector<double> AlignmentWeights() const;
 };
 
 // Returns the entropy, in nats, of the fractions |weight| / sum of |weights|.
@@ -90,7 +90,7 @@ struct InspectOptions {
 // pass for each output. `forward` does not need gradients of parameters. The
 // hook of `forward` stays active.
 template <typename T>
-Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
+Inspection<T> Inspect(Forward<T>& forward, const TraceablePrediction<T>& traced,
                       const InspectOptions& options);
 
 // Returns element `chosen` of outputs [outputs], or their sum if `chosen` is

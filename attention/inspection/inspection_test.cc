@@ -40,10 +40,10 @@ const std::vector<int32_t> kTargets = {0, 1, 1};
 // A pass with one layer and an input [1, 3, 2]. Head h averages element h over
 // the positions. At each position, the contexts of the two heads are the logits
 // of the prediction 0 or 1.
-Traced<double> Toy(std::vector<double> inputs,
-                   std::vector<double> all_weights = kWeights) {
-  Traced<double> traced;
-  TraceLabels& labels = traced.labels;
+TraceablePrediction<double> Toy(std::vector<double> inputs,
+                                std::vector<double> all_weights = kWeights) {
+  TraceablePrediction<double> traced;
+  TraceDescription& labels = traced.labels;
   labels.sequences = {
       {.name = "text", .labels = {"a", "b", "c"}, .writes = {"b", "c", "d"}}};
   labels.sites = {{"*", 0, 0}};
@@ -148,7 +148,7 @@ TEST_F(InspectTest, ARowHasTheGradientOfTheOutputAtItsPosition) {
 }
 
 TEST_F(InspectTest, NonSuccessiveOutputsHaveGradientsOfTheChosenOutput) {
-  Traced<double> traced = Toy(kInputs);
+  TraceablePrediction<double> traced = Toy(kInputs);
   traced.labels.successive = false;
   const Inspection<double> seen = Inspect(forward_, traced, {.chosen = 1});
   EXPECT_EQ(seen.ChosenOutputValue(), seen.outputs[1]);
@@ -231,7 +231,7 @@ TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
 TEST_F(InspectTest, AHookDoesNotSeeThePredictionsOfLayers) {
   SiteRecorder<double> recorder({"logits", "decoder/embedded"});
   forward_.set_hook(&recorder);
-  Traced<double> traced = Toy(kInputs);
+  TraceablePrediction<double> traced = Toy(kInputs);
   traced.lens.log_probabilities = [](Forward<double>& forward,
                                      Var<double> residual) {
     return forward.Site("logits", LogSoftmax(residual));
@@ -243,21 +243,21 @@ TEST_F(InspectTest, AHookDoesNotSeeThePredictionsOfLayers) {
 }
 
 TEST_F(InspectTest, AlignsByTheMeanOfHeadsOrOne) {
-  Traced<double> traced = Toy(kInputs);
+  TraceablePrediction<double> traced = Toy(kInputs);
   EXPECT_THAT(
-      Inspect(forward_, traced, {}).Alignment(),
+      Inspect(forward_, traced, {}).AlignmentWeights(),
       Pointwise(DoubleNear(1e-12), {1., 0., 0., .3, .7, 0., .4, .3, .3}));
   traced.labels.alignment_head = 1;
-  EXPECT_THAT(Inspect(forward_, traced, {}).Alignment(),
+  EXPECT_THAT(Inspect(forward_, traced, {}).AlignmentWeights(),
               ElementsAre(1, 0, 0, .1, .9, 0, .6, .3, .1));
   traced.labels.alignment = "";
   const Inspection<double> without = Inspect(forward_, traced, {});
   EXPECT_EQ(without.AlignmentMap(), nullptr);
-  EXPECT_THAT(without.Alignment(), IsEmpty());
+  EXPECT_THAT(without.AlignmentWeights(), IsEmpty());
 }
 
 TEST_F(InspectTest, WithoutOutputsThereAreOnlyWeights) {
-  Traced<double> traced = Toy(kInputs);
+  TraceablePrediction<double> traced = Toy(kInputs);
   traced.labels.outputs.clear();
   traced.pass = [pass = traced.pass](Forward<double>& forward) {
     pass(forward);
@@ -284,7 +284,7 @@ TEST(EntropyTest, UsesFractionsOfTheSumOfMagnitudes) {
 }
 
 TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
-  TraceLabels labels;
+  TraceDescription labels;
   labels.sequences = {{.name = "source", .labels = {"a", "b"}},
                       {.name = "target", .labels = {"c"}}};
   labels.sites = {{"encoder/*", 0, 0}, {"*cross*", 1, 0}};
@@ -307,8 +307,8 @@ TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
 
 TEST(TraceTest, HasNoPositionAndNoHeadByDefault) {
   EXPECT_EQ(TracedOutput().position, -1);
-  EXPECT_EQ(TraceLabels().alignment_head, -1);
-  EXPECT_EQ(TraceLabels().chosen, -1);
+  EXPECT_EQ(TraceDescription().alignment_head, -1);
+  EXPECT_EQ(TraceDescription().chosen, -1);
 }
 
 TEST(TraceTest, RejectsInputsThatCannotBeTraced) {
@@ -328,7 +328,7 @@ TEST(TraceTest, RejectsInputsThatCannotBeTraced) {
 using PatchTest = InspectTest;
 
 TEST_F(PatchTest, PatchingTheSameInputChangesNothing) {
-  const Traced<double> traced = Toy(kInputs);
+  const TraceablePrediction<double> traced = Toy(kInputs);
   const auto patched = Patch(forward_, traced, traced, "*", kAllOutputs);
   ASSERT_THAT(patched.status(), testing::IsOk());
   EXPECT_EQ(patched->value, patched->other_value);
@@ -340,7 +340,7 @@ TEST_F(PatchTest, PatchingTheSameInputChangesNothing) {
 }
 
 TEST_F(PatchTest, EachPassReusesTheMemoryOfThePreviousPass) {
-  const Traced<double> traced = Toy(kInputs);
+  const TraceablePrediction<double> traced = Toy(kInputs);
   ASSERT_THAT(Patch(forward_, traced, traced, "*", kAllOutputs).status(),
               testing::IsOk());
   const size_t bytes = forward_.tape().high_water_bytes();
@@ -381,7 +381,7 @@ TEST_F(PatchTest, PatchesOnePositionOfAllHeads) {
 
 TEST_F(PatchTest, TheStepsOfAHookPointAreItsPositions) {
   const auto steps = [](double second) {
-    Traced<double> traced;
+    TraceablePrediction<double> traced;
     traced.labels.outputs = {{"sum"}};
     traced.labels.inputs = {};
     traced.pass = [second](Forward<double>& forward) {
@@ -408,7 +408,7 @@ TEST_F(PatchTest, TheStepsOfAHookPointAreItsPositions) {
 // must count as one position.
 TEST_F(PatchTest, AVectorIsOnePosition) {
   const auto sum_of = [](double value) {
-    Traced<double> traced;
+    TraceablePrediction<double> traced;
     traced.labels.outputs = {{"sum"}};
     traced.pass = [value](Forward<double>& forward) {
       Tape<double>& tape = forward.tape();
@@ -427,10 +427,10 @@ TEST_F(PatchTest, AVectorIsOnePosition) {
 }
 
 TEST_F(PatchTest, BothInputsHaveTheChosenOutput) {
-  const Traced<double> traced = Toy(kInputs);
+  const TraceablePrediction<double> traced = Toy(kInputs);
   const auto error = [&](size_t outputs, size_t others, int64_t chosen) {
-    Traced<double> one = traced;
-    Traced<double> other = traced;
+    TraceablePrediction<double> one = traced;
+    TraceablePrediction<double> other = traced;
     one.labels.outputs.resize(outputs);
     other.labels.outputs.resize(others);
     return std::string(
@@ -448,7 +448,7 @@ TEST_F(PatchTest, BothInputsHaveTheChosenOutput) {
 }
 
 TEST_F(PatchTest, RequiresTheSameShape) {
-  const Traced<double> traced = Toy(kInputs);
+  const TraceablePrediction<double> traced = Toy(kInputs);
   EXPECT_THAT(
       Patch(forward_, traced, traced, "*/residaul", 0).status().message(),
       HasSubstr("no hook point (site) of this model matches '*/residaul'; the "

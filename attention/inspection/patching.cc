@@ -76,8 +76,8 @@ class Patcher : public Hook<T> {
 };
 
 template <typename T>
-double ValueOf(Forward<T>& forward, const Traced<T>& traced, int64_t chosen,
-               Hook<T>* hook) {
+double ValueOf(Forward<T>& forward, const TraceablePrediction<T>& traced,
+               int64_t chosen, Hook<T>* hook) {
   forward.BeginStep();
   const ScopedHook<T> watch(forward, hook);
   return static_cast<double>(ChosenOutput(traced.pass(forward), chosen).item());
@@ -104,8 +104,8 @@ absl::Status CheckSame(const Seen<T>& seen, const SiteRecorder<T>& other) {
 // Returns the chosen output of `traced` if its inputs have the values of the
 // other pass. Returns NaN if the inputs have different shapes.
 template <typename T>
-double OtherValue(Forward<T>& forward, const Traced<T>& traced,
-                  const Traced<T>& other, int64_t chosen) {
+double OtherValue(Forward<T>& forward, const TraceablePrediction<T>& traced,
+                  const TraceablePrediction<T>& other, int64_t chosen) {
   SiteRecorder<T> here(traced.labels.inputs);
   SiteRecorder<T> there(traced.labels.inputs);
   ValueOf<T>(forward, traced, chosen, &here);
@@ -121,7 +121,7 @@ double OtherValue(Forward<T>& forward, const Traced<T>& traced,
 }
 
 template <typename T>
-absl::Status NoSuch(Forward<T>& forward, const Traced<T>& traced,
+absl::Status NoSuch(Forward<T>& forward, const TraceablePrediction<T>& traced,
                     const std::string& pattern) {
   SiteRecorder<T> all({"*"});
   ValueOf<T>(forward, traced, kAllOutputs, &all);
@@ -134,8 +134,8 @@ absl::Status NoSuch(Forward<T>& forward, const Traced<T>& traced,
 
 template <typename T>
 absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
-                                    const Traced<T>& traced,
-                                    const Traced<T>& other,
+                                    const TraceablePrediction<T>& traced,
+                                    const TraceablePrediction<T>& other,
                                     const std::string& pattern,
                                     int64_t chosen) {
   if (traced.labels.outputs.empty()) {

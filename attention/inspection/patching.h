@@ -42,8 +42,8 @@ struct PatchedOutput {
 // name and shape.
 template <typename T>
 absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
-                                    const Traced<T>& traced,
-                                    const Traced<T>& other,
+                                    const TraceablePrediction<T>& traced,
+                                    const TraceablePrediction<T>& other,
                                     const std::string& pattern, int64_t chosen);
 
 }  // namespace regard

@@ -142,7 +142,7 @@ std::vector<std::string> ResidualSourceSites() {
 
 template <typename T>
 ResidualSources<T> FindResidualSources(
-    Forward<T>& forward, const Traced<T>& traced,
+    Forward<T>& forward, const TraceablePrediction<T>& traced,
     absl::Span<const typename SiteRecorder<T>::Seen> seen) {
   std::map<std::string, const Seen<T>*> outputs;
   // Keyed by the hook point of the attention output.

@@ -60,7 +60,7 @@ std::vector<std::string> ResidualSourceSites();
 // layer with the most heads.
 template <typename T>
 ResidualSources<T> FindResidualSources(
-    Forward<T>& forward, const Traced<T>& traced,
+    Forward<T>& forward, const TraceablePrediction<T>& traced,
     absl::Span<const typename SiteRecorder<T>::Seen> seen);
 
 // Replaces the values of a pass by the held values, plus the value of at most

@@ -23,16 +23,16 @@ std::vector<std::string> OrNumbers(std::vector<std::string> labels,
 
 }  // namespace
 
-const TracedSites* TraceLabels::Find(absl::string_view site) const {
+const SiteSequences* TraceDescription::Find(absl::string_view site) const {
   const auto found = std::find_if(
       sites.begin(), sites.end(),
-      [&](const TracedSites& of) { return MatchesSite(of.pattern, site); });
+      [&](const SiteSequences& of) { return MatchesSite(of.pattern, site); });
   return found == sites.end() ? nullptr : &*found;
 }
 
-std::vector<std::string> TraceLabels::QueryLabels(absl::string_view site,
-                                                  int64_t count) const {
-  const TracedSites* const of = Find(site);
+std::vector<std::string> TraceDescription::QueryLabels(absl::string_view site,
+                                                       int64_t count) const {
+  const SiteSequences* const of = Find(site);
   if (of == nullptr) return OrNumbers({}, count);
   // Keys and values have the positions of the attended sequence.
   if (absl::EndsWith(site, "/keys") || absl::EndsWith(site, "/values")) {
@@ -46,15 +46,15 @@ std::vector<std::string> TraceLabels::QueryLabels(absl::string_view site,
       count);
 }
 
-std::vector<std::string> TraceLabels::KeyLabels(absl::string_view site,
-                                                int64_t count) const {
-  const TracedSites* const of = Find(site);
+std::vector<std::string> TraceDescription::KeyLabels(absl::string_view site,
+                                                     int64_t count) const {
+  const SiteSequences* const of = Find(site);
   if (of == nullptr) return OrNumbers({}, count);
   return OrNumbers(sequences.at(of->keys).labels, count);
 }
 
-bool TraceLabels::Writes(absl::string_view site) const {
-  const TracedSites* const of = Find(site);
+bool TraceDescription::QueriesWriteOutputs(absl::string_view site) const {
+  const SiteSequences* const of = Find(site);
   return successive && of != nullptr && of->queries == writer;
 }
 

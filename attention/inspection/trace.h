@@ -58,7 +58,7 @@ struct TracedSequence {
 
 // Maps the hook points that match a pattern to sequences. `queries` and `keys`
 // are indices of sequences.
-struct TracedSites {
+struct SiteSequences {
   std::string pattern = {};  // pattern for MatchesSite()
   // Sequence of the queries, or of the positions of a value without queries.
   size_t queries = 0;
@@ -74,11 +74,11 @@ struct TracedOutput {
 // the text.
 inline constexpr int64_t kAllOutputs = -1;
 
-struct TraceLabels {
+struct TraceDescription {
   std::string input = {};       // the input of the model
   std::string prediction = {};  // the prediction that is explained
   std::vector<TracedSequence> sequences = {};
-  std::vector<TracedSites> sites = {};  // the first match is used
+  std::vector<SiteSequences> sites = {};  // the first match is used
   std::vector<TracedOutput> outputs = {};
   std::string output_unit = "log p";
   // the default output; users may choose another output
@@ -112,14 +112,15 @@ struct TraceLabels {
   std::vector<std::string> KeyLabels(absl::string_view site,
                                      int64_t count) const;
   // Returns null if no pattern matches.
-  const TracedSites* Find(absl::string_view site) const;
-  bool Writes(absl::string_view site) const;  // whether queries write outputs
+  const SiteSequences* Find(absl::string_view site) const;
+  bool QueriesWriteOutputs(
+      absl::string_view site) const;  // whether queries write outputs
 };
 
 // The predictions that a model would make if one of its layers were the last.
 // See nostalgebraist, "interpreting GPT: the logit lens", 2020.
 template <typename T>
-struct LogitLens {
+struct LogitLensSpec {
   // Pattern of residuals. The last residual of each layer is used.
   std::string sites = {};
   std::vector<std::string> rows = {};  // names of the predictions
@@ -130,13 +131,13 @@ struct LogitLens {
 };
 
 template <typename T>
-struct Traced {
-  TraceLabels labels = {};
+struct TraceablePrediction {
+  TraceDescription labels = {};
   // Computes the outputs, [outputs], on the tape of a step that has begun. The
   // values are natural logarithms of probabilities, unless output_unit names
   // another unit. The result is empty if there are no outputs.
   std::function<Var<T>(Forward<T>&)> pass = {};
-  LogitLens<T> lens = {};
+  LogitLensSpec<T> lens = {};
 };
 
 // Returns element ids[i] of each row i of x [rows, cols]: [rows].

@@ -52,7 +52,7 @@ struct PartOfPacket {
 // passed by value, because the compiler would reload the pointers of a struct
 // passed by reference after each store.
 template <int kCount, typename T>
-void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
+void Score(AdditiveScoreOperands<T> row, int64_t first, T* scores) {
   constexpr int64_t kSize = kPacketSize<T>;
   LanePackets<T> sums[kCount];
   for (LanePackets<T>& sum : sums) sum = LanePackets<T>::Zero();
@@ -84,8 +84,8 @@ void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
 // packet that begins at element j. The gradients of query and vector stay in
 // registers.
 template <int kCount, typename T, typename Part>
-void AddShares(AdditiveScoreRow<T> row, int64_t first, int64_t j, Part part,
-               const T* d_scores, AdditiveScoreGradients<T> d) {
+void AddShares(AdditiveScoreOperands<T> row, int64_t first, int64_t j,
+               Part part, const T* d_scores, AdditiveScoreGradients<T> d) {
   const Packet<T> zero = packet::pset1<Packet<T>>(T(0));
   const Packet<T> q = part.Load(row.query + j);
   const Packet<T> v = part.Load(row.vector + j);
@@ -106,7 +106,7 @@ void AddShares(AdditiveScoreRow<T> row, int64_t first, int64_t j, Part part,
 }
 
 template <int kCount, typename T>
-void AddShares(AdditiveScoreRow<T> row, int64_t first, const T* d_scores,
+void AddShares(AdditiveScoreOperands<T> row, int64_t first, const T* d_scores,
                AdditiveScoreGradients<T> d) {
   constexpr int64_t kSize = kPacketSize<T>;
   int64_t j = 0;
@@ -125,14 +125,15 @@ bool Overlap(const T* a, int64_t size_of_a, const T* b, int64_t size_of_b) {
 }  // namespace
 
 template <typename T>
-void AdditiveScore(const AdditiveScoreRow<T>& row, T* scores) {
+void AdditiveScore(const AdditiveScoreOperands<T>& row, T* scores) {
   int64_t i = 0;
   for (; i + kKeys <= row.n; i += kKeys) Score<kKeys>(row, i, scores);
   for (; i < row.n; ++i) Score<1>(row, i, scores);
 }
 
 template <typename T>
-void AdditiveScoreBackward(const AdditiveScoreRow<T>& row, const T* d_scores,
+void AdditiveScoreBackward(const AdditiveScoreOperands<T>& row,
+                           const T* d_scores,
                            const AdditiveScoreGradients<T>& d) {
   const int64_t size = row.n * row.width;
   if (Overlap(d.query, row.width, d.keys, size) ||

@@ -14,7 +14,7 @@
 namespace regard {
 
 template <typename T>
-struct AdditiveScoreRow {
+struct AdditiveScoreOperands {
   const T* query;   // [width]
   const T* keys;    // [n, width]
   const T* vector;  // [width]
@@ -24,7 +24,7 @@ struct AdditiveScoreRow {
 
 // Writes scores [n]. The bits of a score do not depend on other keys.
 template <typename T>
-void AdditiveScore(const AdditiveScoreRow<T>& row, T* scores);
+void AdditiveScore(const AdditiveScoreOperands<T>& row, T* scores);
 
 // Arrays to which the gradients are added. An array is null if its gradient is
 // not needed. Arrays may overlap.
@@ -36,7 +36,8 @@ struct AdditiveScoreGradients {
 };
 
 template <typename T>
-void AdditiveScoreBackward(const AdditiveScoreRow<T>& row, const T* d_scores,
+void AdditiveScoreBackward(const AdditiveScoreOperands<T>& row,
+                           const T* d_scores,
                            const AdditiveScoreGradients<T>& d);
 
 }  // namespace regard

@@ -49,7 +49,7 @@ Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
     int32_t end;
   };
   auto* ranges = tape.arena().template New<KeyRange>(rows);
-  const auto row_of = [=](int64_t row) -> AdditiveScoreRow<T> {
+  const auto row_of = [=](int64_t row) -> AdditiveScoreOperands<T> {
     const int64_t source = row / num_queries;  // example * heads + head
     const KeyRange range = ranges[row];
     return {queries.data() + row * width,
@@ -67,7 +67,7 @@ Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
   };
   // Writes the keys of a row plus their terms to `sums`.
   const auto with_term = [=](int64_t row, T* sums) {
-    AdditiveScoreRow<T> compared = row_of(row);
+    AdditiveScoreOperands<T> compared = row_of(row);
     GemmPlus(features_of(row, features.data()),
              ConstMatrix<T>(weight.data() + weight_at(row), width, num_features)
                  .Transposed(),
@@ -113,7 +113,7 @@ Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
         AdditiveScoreBackward<T>(row_of(row), d_score, d_row);
         continue;
       }
-      const AdditiveScoreRow<T> compared = with_term(row, sums);
+      const AdditiveScoreOperands<T> compared = with_term(row, sums);
       const int64_t size = compared.n * width;
       std::fill_n(d_sums, size, T(0));
       d_row.keys = d_sums;

@@ -21,14 +21,15 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
 // queries [B, H, Q, j], keys [B, H, K, j], vector [H, j].
-std::vector<CheckedInput> Inputs(int64_t queries, int64_t keys, int64_t width) {
+std::vector<TestInputSpec> Inputs(int64_t queries, int64_t keys,
+                                  int64_t width) {
   return {{{2, 2, queries, width}}, {{2, 2, keys, width}}, {{2, width}}};
 }
 
 // Adds features [B, H, Q, K, n] and their weight [H, j, n].
-std::vector<CheckedInput> InputsWithTerm(int64_t queries, int64_t keys,
-                                         int64_t width, int64_t features) {
-  std::vector<CheckedInput> inputs = Inputs(queries, keys, width);
+std::vector<TestInputSpec> InputsWithTerm(int64_t queries, int64_t keys,
+                                          int64_t width, int64_t features) {
+  std::vector<TestInputSpec> inputs = Inputs(queries, keys, width);
   inputs.push_back({{2, 2, queries, keys, features}});
   inputs.push_back({{2, width, features}});
   return inputs;

@@ -272,11 +272,11 @@ auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
 // There may be fewer key heads or value heads than query heads. Successive
 // query heads then share a key head or a value head.
 template <typename T>
-class KeyRows {
+class KeyOrValueRows {
  public:
   // `x` contains the keys or values of `p`, with the layout `rows`.
-  KeyRows(const AttentionProblem<T>& p, Var<T> x, const RowLayout& rows,
-          ScratchScope<T>& scratch)
+  KeyOrValueRows(const AttentionProblem<T>& p, Var<T> x, const RowLayout& rows,
+                 ScratchScope<T>& scratch)
       : x_(x),
         rows_(rows),
         group_(p.heads() / rows.heads),

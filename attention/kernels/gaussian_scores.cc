@@ -184,7 +184,7 @@ struct Source {
   int64_t width;
 
   ConstMatrix<T> QueryRows() const { return {queries, num_queries, width}; }
-  ConstMatrix<T> KeyRows() const { return {keys, num_keys, width}; }
+  ConstMatrix<T> KeyOrValueRows() const { return {keys, num_keys, width}; }
 
   // Writes |query|^2 / 2 and |key|^2 / 2.
   void HalfSquares(T* of_queries, T* of_keys) const {
@@ -204,7 +204,8 @@ struct Source {
 
   void Scores(T* scores, T* half_queries, T* half_keys) const {
     HalfSquares(half_queries, half_keys);
-    Gemm(QueryRows(), KeyRows().Transposed(), {scores, num_queries, num_keys});
+    Gemm(QueryRows(), KeyOrValueRows().Transposed(),
+         {scores, num_queries, num_keys});
     for (int64_t i = 0; i < num_queries; ++i) {
       T* const row = scores + i * num_keys;
       const T* x = queries + i * width;
@@ -250,7 +251,8 @@ struct Source {
           d_queries[i * width + at] -= sum * queries[i * width + at];
         }
       }
-      Gemm(d, KeyRows(), {d_queries, num_queries, width}, GemmMode::kAdd);
+      Gemm(d, KeyOrValueRows(), {d_queries, num_queries, width},
+           GemmMode::kAdd);
     }
     if (d_keys != nullptr) {
       for (int64_t j = 0; j < num_keys; ++j) {

@@ -17,8 +17,8 @@ namespace {
 using ::testing::ElementsAre;
 
 // queries [B, H, Q, width], keys [B, H, K, width], scale [H, width].
-std::vector<CheckedInput> Inputs(int64_t queries, int64_t keys,
-                                 int64_t width = 1) {
+std::vector<TestInputSpec> Inputs(int64_t queries, int64_t keys,
+                                  int64_t width = 1) {
   return {{{2, 3, queries, width}}, {{2, 3, keys, width}}, {{3, width}}};
 }
 

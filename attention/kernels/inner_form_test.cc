@@ -43,8 +43,8 @@ InnerForm<T> Form(absl::Span<const Var<T>> in, int biases,
   return form;
 }
 
-std::vector<CheckedInput> Inputs(int64_t heads, int64_t key_heads,
-                                 int64_t queries, int64_t keys) {
+std::vector<TestInputSpec> Inputs(int64_t heads, int64_t key_heads,
+                                  int64_t queries, int64_t keys) {
   return {{{2, heads, queries, 3}},
           {{2, key_heads, keys, 3}},
           {{2, heads, queries, 1}},
@@ -107,7 +107,7 @@ TEST(InnerFormTest, BlocksAgreeWithDenseScores) {
       for (const auto& [key_heads, value_heads] :
            {std::pair(4, 4), {4, 2}, {2, 4}, {1, 2}}) {
         if (queries * keys == 0 && (biases & kDistance) != 0) continue;
-        std::vector<CheckedInput> inputs = Inputs(4, key_heads, queries, keys);
+        std::vector<TestInputSpec> inputs = Inputs(4, key_heads, queries, keys);
         inputs.push_back({{2, value_heads, keys, 2}});
         const Mask mask = {.causal = true};
         CheckAgainstReference(MakeReferenceCase(
@@ -130,7 +130,7 @@ TEST(InnerFormTest, BlocksAgreeWithDenseScores) {
 TEST(InnerFormTest, BlocksHaveGradientsOfBiases) {
   std::vector<GradientCase> cases;
   for (const int biases : kBiases) {
-    std::vector<CheckedInput> inputs = Inputs(2, 1, 3, 4);
+    std::vector<TestInputSpec> inputs = Inputs(2, 1, 3, 4);
     inputs.push_back({{2, 2, 4, 3}});
     cases.push_back(
         MakeCase("ScaledDotAttention", "biases", inputs, [=](auto&, auto in) {

@@ -236,8 +236,8 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionForMatrixProducts) {
   for (const Mask& mask :
        std::vector<Mask>{{}, {.key_lengths = kLengths}, {.causal = true}}) {
     for (const int64_t queries : {32, 33}) {
-      const std::vector<CheckedInput> inputs = {{{3, 2, queries, 5}, -3, 3},
-                                                {{3, 2, 5, 17}}};
+      const std::vector<TestInputSpec> inputs = {{{3, 2, queries, 5}, -3, 3},
+                                                 {{3, 2, 5, 17}}};
       CheckAgainstReference(MakeReferenceCase(
           "context", inputs,
           [=](auto&, auto in) {

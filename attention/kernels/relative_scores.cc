@@ -33,7 +33,8 @@ struct Block {
 class Blocks {
  public:
   // Pairs at a distance of `max_position` or more are in no block.
-  Blocks(const RelativePositions& at, int64_t max_position, bool rows_are_keys)
+  Blocks(const RelativeScorePositions& at, int64_t max_position,
+         bool rows_are_keys)
       : at_(at),
         max_position_(max_position),
         rows_are_keys_(rows_are_keys),
@@ -101,7 +102,7 @@ class Blocks {
     return {first, rows, lowest, highest - lowest + 1};
   }
 
-  RelativePositions at_;
+  RelativeScorePositions at_;
   int64_t max_position_;
   bool rows_are_keys_;
   int64_t rows_;
@@ -109,7 +110,7 @@ class Blocks {
 };
 
 template <typename T>
-Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
+Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativeScorePositions& at,
                       bool rows_are_keys) {
   const int64_t width = x.dim(3);
   REGARD_CHECK(table.shape().rank() == 2 && table.dim(0) % 2 == 1 &&
@@ -205,13 +206,13 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
 
 template <typename T>
 Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
-                           const RelativePositions& positions) {
+                           const RelativeScorePositions& positions) {
   return RelativeScores(queries, table, positions, /*rows_are_keys=*/false);
 }
 
 template <typename T>
 Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
-                         const RelativePositions& positions) {
+                         const RelativeScorePositions& positions) {
   return RelativeScores(keys, table, positions, /*rows_are_keys=*/true);
 }
 

@@ -16,7 +16,7 @@
 
 namespace regard {
 
-struct RelativePositions {
+struct RelativeScorePositions {
   int64_t queries;
   int64_t keys;
   Positions at = {};
@@ -31,13 +31,13 @@ struct RelativePositions {
 // distances are allowed and have score 0. Time is O(queries * keys * width).
 template <typename T>
 Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
-                           const RelativePositions& positions);
+                           const RelativeScorePositions& positions);
 
 // The terms of keys [batch, heads, keys, width] -> [batch, heads, queries,
 // keys]. The table, the checks and the time are as for RelativeQueryScores().
 template <typename T>
 Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
-                         const RelativePositions& positions);
+                         const RelativeScorePositions& positions);
 
 }  // namespace regard
 

@@ -17,11 +17,11 @@ namespace regard {
 // The running softmax of each row: weights are exp(score - max) / sum. Before
 // the first key that a row sees, max is -inf and sum is 0.
 template <typename T>
-struct RowSums {
+struct RunningSoftmax {
   T* max;
   T* sum;
 
-  RowSums From(int64_t row) const { return {max + row, sum + row}; }
+  RunningSoftmax From(int64_t row) const { return {max + row, sum + row}; }
 };
 
 template <typename T>
@@ -40,8 +40,9 @@ void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
 // null, calls its Measure() while the rows are in the first-level cache.
 template <typename T>
 void AccumulateSoftmax(const QueryBlock& block, bool first, bool sink,
-                       int64_t count, T* scores, T* weights, RowSums<T> rows,
-                       T* decay, T* sums, BlockStatistics<T>* statistics,
+                       int64_t count, T* scores, T* weights,
+                       RunningSoftmax<T> rows, T* decay, T* sums,
+                       BlockStatistics<T>* statistics,
                        const MutableMatrix<T>& context) {
   constexpr int64_t kRowsAtOnce = 16;
   for (int64_t i = 0; i < block.count; ++i) {
@@ -79,8 +80,8 @@ void AccumulateSoftmax(const QueryBlock& block, bool first, bool sink,
 
 // Replaces a block of scores with their weights.
 template <typename T>
-void NormalizeScores(const QueryBlock& block, int64_t count, RowSums<T> rows,
-                     T* scores) {
+void NormalizeScores(const QueryBlock& block, int64_t count,
+                     RunningSoftmax<T> rows, T* scores) {
   for (int64_t i = 0; i < block.count; ++i) {
     if (rows.sum[i] == T(0)) continue;  // all scores are -inf
     const T max = rows.max[i];

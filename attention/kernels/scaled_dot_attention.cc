@@ -39,13 +39,13 @@ struct PartScratch {
   Matrix Context(const AttentionProblem<T>& p, const QueryBlock& part) const {
     return {context, part.count, p.of_values.width};
   }
-  void GatherSums(const QueryBlock& part, RowSums<T> block) const {
+  void GatherSums(const QueryBlock& part, RunningSoftmax<T> block) const {
     for (int64_t i = 0; i < part.count; ++i) {
       sums.max[i] = block.max[part.rows[i]];
       sums.sum[i] = block.sum[part.rows[i]];
     }
   }
-  void ScatterSums(const QueryBlock& part, RowSums<T> block) const {
+  void ScatterSums(const QueryBlock& part, RunningSoftmax<T> block) const {
     for (int64_t i = 0; i < part.count; ++i) {
       block.max[part.rows[i]] = sums.max[i];
       block.sum[part.rows[i]] = sums.sum[i];
@@ -55,7 +55,7 @@ struct PartScratch {
   int32_t* rows;
   T* queries;
   T* context;
-  RowSums<T> sums;
+  RunningSoftmax<T> sums;
 };
 
 template <typename T>
@@ -77,8 +77,8 @@ struct AttendScratch {
   T* const decay;
   T* const sums;
   uint8_t* const keep;
-  const KeyRows<T> keys;
-  KeyRows<T> values;
+  const KeyOrValueRows<T> keys;
+  KeyOrValueRows<T> values;
   const PartScratch<T> part;
   BlockStatistics<T> statistics;
 };
@@ -88,7 +88,7 @@ struct AttendScratch {
 template <typename T>
 void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                 const ConstMatrix<T>& queries, bool first, int64_t first_key,
-                int64_t count, RowSums<T> rows, AttendScratch<T>& s,
+                int64_t count, RunningSoftmax<T> rows, AttendScratch<T>& s,
                 const MutableMatrix<T>& context) {
   ScoreBlock(p, block, queries, s.keys(block, first_key, count), first_key,
              s.scores);
@@ -115,7 +115,7 @@ void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
 
 template <typename T>
 void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
-                 RowSums<T> rows, AttendScratch<T>& s,
+                 RunningSoftmax<T> rows, AttendScratch<T>& s,
                  const MutableMatrix<T>& context) {
   const bool sink = p.sink.has_value();
   const bool selects = p.selected.has_value();
@@ -156,7 +156,7 @@ void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
 
 // Computes the contexts of the pairs (example, head) begin .. end - 1.
 template <typename T>
-void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
+void AttendSources(const AttentionProblem<T>& p, RunningSoftmax<T> sums,
                    Var<T> context, int64_t begin, int64_t end,
                    AttendScratch<T>& s) {
   ForEachQueryBlock(p, begin, end, [&](const QueryBlock& block) {
@@ -169,7 +169,7 @@ void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
 // the threads of InferenceThreads share the heads.
 template <typename T>
 void AttendAll(const AttentionProblem<T>& p, const AttentionStatistics& rows,
-               RowSums<T> sums, Var<T> context) {
+               RunningSoftmax<T> sums, Var<T> context) {
   constexpr int64_t kMinToCut = int64_t{1} << 19;  // multiply-adds
   ScratchScope<T> scratch(p.queries.tape());
   const int64_t multiply_adds = p.sources() * p.num_queries() * p.num_keys() *
@@ -207,7 +207,7 @@ struct BackwardScratch {
 
 template <typename T>
 void AddToSink(const AttentionProblem<T>& p, const QueryBlock& block, int64_t i,
-               RowSums<T> rows, T mean, T* d_sink) {
+               RunningSoftmax<T> rows, T mean, T* d_sink) {
   T weight = p.sink.data()[block.head] - rows.max[i];
   Exp(&weight, &weight, 1);
   d_sink[block.head] -= weight / rows.sum[i] * mean;
@@ -218,9 +218,9 @@ void AddToSink(const AttentionProblem<T>& p, const QueryBlock& block, int64_t i,
 template <typename T>
 void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                   const ConstMatrix<T>& queries, bool one_block,
-                  int64_t first_key, int64_t count, RowSums<T> rows,
+                  int64_t first_key, int64_t count, RunningSoftmax<T> rows,
                   const T* means, const ConstMatrix<T>& d_context,
-                  KeyRows<T>& keys, KeyRows<T>& values,
+                  KeyOrValueRows<T>& keys, KeyOrValueRows<T>& values,
                   const BackwardScratch<T>& s, const Gradients<T>& d,
                   const MutableMatrix<T>& d_queries) {
   ScoreBlock(p, block, queries, keys(block, first_key, count), first_key,
@@ -276,9 +276,9 @@ void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
 
 template <typename T>
 void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
-                   RowSums<T> rows, const ConstMatrix<T>& context,
-                   const ConstMatrix<T>& d_context, KeyRows<T>& keys,
-                   KeyRows<T>& values, const BackwardScratch<T>& s,
+                   RunningSoftmax<T> rows, const ConstMatrix<T>& context,
+                   const ConstMatrix<T>& d_context, KeyOrValueRows<T>& keys,
+                   KeyOrValueRows<T>& values, const BackwardScratch<T>& s,
                    const Gradients<T>& d) {
   // If all keys of a row are in one block, the mean is computed from the
   // weights. A row that sees one key then has a gradient of exactly 0.
@@ -316,8 +316,9 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                              count, s.part.sums, s.part_mean,
                              s.part.template Context<ConstMatrix<T>>(p, part),
                              keys, values, s, d, d_part);
-                if (d.queries != nullptr)
+                if (d.queries != nullptr) {
                   ScatterRows(part, s.d_queries, d_queries);
+                }
               });
 }
 
@@ -388,8 +389,8 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
           form.difference_bias.needs_grad() ||
           (sink.has_value() && sink.needs_grad()));
   const int64_t rows = q[0] * of_queries.heads * num_queries;
-  const RowSums<T> sums = {tape->arena().template New<T>(rows),
-                           tape->arena().template New<T>(rows)};
+  const RunningSoftmax<T> sums = {tape->arena().template New<T>(rows),
+                                  tape->arena().template New<T>(rows)};
   REGARD_CHECK(!statistics.has_value() || statistics.size() == rows)
       << "statistics of " << statistics.size() << " rows, of which there are "
       << rows;
@@ -412,8 +413,8 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
         PartScratch<T>(p, scratch),
         scratch.New(rows_of_part * p.of_queries.width),
         scratch.New(rows_of_part)};
-    KeyRows<T> key_rows(p, p.keys, p.of_keys, scratch);
-    KeyRows<T> value_rows(p, p.values, p.of_values, scratch);
+    KeyOrValueRows<T> key_rows(p, p.keys, p.of_keys, scratch);
+    KeyOrValueRows<T> value_rows(p, p.values, p.of_values, scratch);
     const T* const value = context.data();
     ForEachQueryBlock(p, 0, p.sources(), [&](const QueryBlock& block) {
       BackwardBlock(p, block, sums.From(block.row), Contexts(p, block, value),

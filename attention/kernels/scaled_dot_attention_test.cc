@@ -189,8 +189,9 @@ Var<T> SideBySide(Var<T> x) {
 TEST(ScaledDotAttentionTest, HeadsSideBySideHaveTheSameBits) {
   const auto bits = [](absl::Span<const float> x) {
     std::vector<uint32_t> bits;
-    for (const float number : x)
+    for (const float number : x) {
       bits.push_back(std::bit_cast<uint32_t>(number));
+    }
     return bits;
   };
   const std::pair<int64_t, int64_t> sizes[] = {{1, 5}, {7, 3}, {130, 259}};

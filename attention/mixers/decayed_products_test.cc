@@ -23,10 +23,10 @@ using ::testing::IsEmpty;
 
 // Returns queries and keys, and the logarithm of a decay unless `decay_width`
 // is 0.
-std::vector<CheckedInput> Inputs(int64_t time, int64_t width,
-                                 int64_t decay_width) {
+std::vector<TestInputSpec> Inputs(int64_t time, int64_t width,
+                                  int64_t decay_width) {
   const Shape shape = {2, 3, time, width};
-  std::vector<CheckedInput> inputs = {{shape}, {shape}};
+  std::vector<TestInputSpec> inputs = {{shape}, {shape}};
   if (decay_width > 0) inputs.push_back({shape.With(3, decay_width), -2, 0});
   return inputs;
 }

@@ -35,9 +35,9 @@ struct Case {
     return std::to_string(time) + " positions, decay " +
            std::to_string(decay_width) + (state ? ", a state" : "");
   }
-  std::vector<CheckedInput> inputs() const {
+  std::vector<TestInputSpec> inputs() const {
     const Shape keys = {2, 2, time, kKeyWidth};
-    std::vector<CheckedInput> all = {
+    std::vector<TestInputSpec> all = {
         {keys}, {keys}, {keys.With(3, kValueWidth)}};
     if (state) all.push_back({{2, 2, kKeyWidth, kValueWidth}});
     if (decay_width > 0) all.push_back({keys.With(3, decay_width), -.5, 0});

@@ -65,9 +65,9 @@ DecayedOutputs<T> DeltaRecurrence(const DeltaInputs<T>& inputs) {
     const DecayedOutputs<T> out = ComputeChunk<T>(
         {{part(0), part(1), part(2), in.size() > 4 ? part(4) : Var<T>(), state},
          part(3)});
-    return SequenceChunk<T>{out.outputs, out.state};
+    return RowsAndState<T>{out.outputs, out.state};
   };
-  const SequenceChunk<T> last =
+  const RowsAndState<T> last =
       RecomputeChain(in.queries.tape(), absl::MakeConstSpan(all, count),
                      in.state, in.values.shape(), kChunk, link);
   return {last.rows, last.state};

@@ -38,12 +38,12 @@ struct Case {
            std::to_string(decay_width) + (state ? ", a state" : "");
   }
   // Returns inputs whose keys have lengths below 1.
-  std::vector<CheckedInput> inputs() const {
+  std::vector<TestInputSpec> inputs() const {
     const Shape keys = {2, 2, time, kKeyWidth};
-    std::vector<CheckedInput> all = {{keys},
-                                     {keys, -.5, .5},
-                                     {keys.With(3, kValueWidth)},
-                                     {keys.With(3, 1), .1, 1.9}};
+    std::vector<TestInputSpec> all = {{keys},
+                                      {keys, -.5, .5},
+                                      {keys.With(3, kValueWidth)},
+                                      {keys.With(3, 1), .1, 1.9}};
     if (state) all.push_back({{2, 2, kKeyWidth, kValueWidth}});
     if (decay_width > 0) all.push_back({keys.With(3, decay_width), -.5, 0});
     return all;

@@ -92,7 +92,7 @@ class LayerRun {
 
  private:
   ParameterStore<double> store_;
-  StateSlots slots_;
+  StateSlotNames slots_;
   MixerLayer<double> layer_;
   Tape<double> tape_;
   std::unique_ptr<Forward<double>> forward_;

@@ -306,8 +306,9 @@ Var<T> LinearAttention<T>::Output(Forward<T>& forward,
   Var<T> joined = Permute(contexts, {0, 2, 1, 3})
                       .Reshape({shape[0], shape[2], shape[1] * shape[3]});
   if (gate_.has_value()) joined = joined * terms.others[kGate];
-  if (options_.norm() == Options::GATED_NORM)
+  if (options_.norm() == Options::GATED_NORM) {
     joined = (*norm_)(forward, joined);
+  }
   return output_(forward, joined);
 }
 

@@ -28,7 +28,7 @@ void CheckParity(const std::string& name, const std::string& text) {
   MixerConfig config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   ParameterStore<float> store;
-  StateSlots slots;
+  StateSlotNames slots;
   const MixerLayer<float> layer(BuiltInMixers(), config,
                                 {.scope = store.Root(),
                                  .width = fixture["x"].shape[-1],

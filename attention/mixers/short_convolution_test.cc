@@ -20,7 +20,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<CheckedInput> Inputs(int64_t time, int64_t channels, int64_t taps) {
+std::vector<TestInputSpec> Inputs(int64_t time, int64_t channels,
+                                  int64_t taps) {
   return {{{2, time, channels}}, {{channels, taps}}};
 }
 

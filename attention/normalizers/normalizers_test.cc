@@ -41,8 +41,9 @@ struct Made {
     Forward<T> forward(tape, store, nullptr);
     forward.BeginStep();
     const Var<T> all = rule->Parameters(forward);
-    if (all.has_value())
+    if (all.has_value()) {
       parameters.assign(all.span().begin(), all.span().end());
+    }
   }
 
   std::vector<T> Weights(std::vector<T> scores) const {
@@ -66,8 +67,9 @@ std::vector<double> RandomRow(int64_t n, double scale,
                               const std::string& name) {
   const RandomStream random(1, name);
   std::vector<double> row(n);
-  for (int64_t i = 0; i < n; ++i)
+  for (int64_t i = 0; i < n; ++i) {
     row[i] = scale * (2 * random.UniformAt(i) - 1);
+  }
   return row;
 }
 

@@ -36,7 +36,7 @@ class Bilinear : public ScoringFunction<T> {
 
  private:
   Parameter<T> w_;
-  ScoreScaleParameter<T> scale_;
+  FixedOrLearnedScale<T> scale_;
 };
 
 REGARD_SCORING_FUNCTION(Bilinear, "q . W k")

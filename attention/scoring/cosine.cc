@@ -30,7 +30,7 @@ class Cosine : public ScoringFunction<T> {
   }
 
  private:
-  ScoreScaleParameter<T> scale_;
+  FixedOrLearnedScale<T> scale_;
 };
 
 REGARD_SCORING_FUNCTION(Cosine, "s q . k / (|q| |k|)")

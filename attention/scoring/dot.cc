@@ -35,7 +35,7 @@ class Dot : public ScoringFunction<T> {
   }
 
  private:
-  ScoreScaleParameter<T> scale_;
+  FixedOrLearnedScale<T> scale_;
 };
 
 REGARD_SCORING_FUNCTION(Dot, "q . k")

@@ -28,7 +28,7 @@ namespace {
 // predefined name, ignoring case. An example is "'n' is taken as a learned
 // parameter; did you mean 'd'?". A predefined variable must have the shape of
 // the parameter: a number for a scalar, x_i or x_j for a vector.
-void NoteTypo(const FormulaVariable& parameter, ConfigProblems& problems) {
+void NoteTypo(const FormulaParameterInfo& parameter, ConfigProblems& problems) {
   std::vector<std::string> meant;
   for (const FormulaFunction<double>& function : FormulaFunctions<double>()) {
     const std::string known(function.name());
@@ -56,7 +56,7 @@ void NoteTypo(const FormulaVariable& parameter, ConfigProblems& problems) {
 void NoteParameters(const FormulaScore& options, const FormulaGraph& formula,
                     const ScoreWidths& widths, ConfigProblems& problems) {
   std::vector<std::string> sizes;
-  for (const FormulaVariable& parameter : formula.parameters) {
+  for (const FormulaParameterInfo& parameter : formula.parameters) {
     sizes.push_back(absl::StrCat(parameter.name, " (",
                                  widths.heads * parameter.shape().size(), ")"));
     const bool is_declared =
@@ -86,7 +86,7 @@ FormulaGraph CompileValid(const FormulaScore& options,
 std::optional<FormulaProblem> CompileFormula(const FormulaScore& options,
                                              const ScoreWidths& widths,
                                              FormulaGraph* formula) {
-  std::vector<FormulaVariable> declared;
+  std::vector<FormulaParameterInfo> declared;
   for (const FormulaParameter& parameter : options.parameter()) {
     declared.push_back({.name = parameter.name(),
                         .rows = parameter.rows(),

@@ -288,27 +288,28 @@ TEST(FormulaScoresTest, RelativeBucketsAreATableOfDistances) {
   }
 }
 
-std::string FindFault(const std::string& formula) {
+std::string FindNumericFault(const std::string& formula) {
   const AttentionRegistry registry = BuiltInScores();
   const ScoreWidths widths = {.heads = 1, .query = 4, .key = 4};
   ScorerUnderTest<float> scorer(
       registry, ConfigOf("formula { score: '" + formula + "' }"), widths);
-  return scorer.FindFault(ScoringProblem::Random(1, 3, 5, widths));
+  return scorer.FindNumericFault(ScoringProblem::Random(1, 3, 5, widths));
 }
 
 TEST(FormulaScoresTest, AFaultIsNamedWithItsPlace) {
-  const std::string log = FindFault("1 + log(q . k)");
+  const std::string log = FindNumericFault("1 + log(q . k)");
   EXPECT_THAT(log, StartsWith("NaN in the value of Log"));
   EXPECT_THAT(log, HasSubstr("attention/formula[5] log(q . k)"));
-  const std::string division = FindFault("q . k + 1 / (norm(q) - norm(q))");
+  const std::string division =
+      FindNumericFault("q . k + 1 / (norm(q) - norm(q))");
   EXPECT_THAT(division, StartsWith("Inf in the value of Divide"));
   EXPECT_THAT(division, HasSubstr("formula[9] 1 / (norm(q) - norm(q))"));
-  const std::string in_prepare = FindFault("sqrt(sum(k) - 9) + q . k");
+  const std::string in_prepare = FindNumericFault("sqrt(sum(k) - 9) + q . k");
   EXPECT_THAT(in_prepare, HasSubstr("at formula[1] sqrt(sum(k) - 9)"));
-  EXPECT_EQ(FindFault("log(relu(norm(q) - 9))"), "");
+  EXPECT_EQ(FindNumericFault("log(relu(norm(q) - 9))"), "");
   // `where` must hide faults of the branch that it does not take.
-  EXPECT_EQ(FindFault("where(q . k < 0, 0, sqrt(q . k))"), "");
-  EXPECT_THAT(FindFault("where(q . k < 0, sqrt(q . k), 0)"),
+  EXPECT_EQ(FindNumericFault("where(q . k < 0, 0, sqrt(q . k))"), "");
+  EXPECT_THAT(FindNumericFault("where(q . k < 0, sqrt(q . k), 0)"),
               HasSubstr("formula[18] sqrt(q . k)"));
 }
 

@@ -25,7 +25,7 @@ class ParametricGaussian : public ScoringFunction<T> {
   }
 
  private:
-  ScoreScaleParameter<T> w_;
+  FixedOrLearnedScale<T> w_;
 };
 
 REGARD_SCORING_FUNCTION(ParametricGaussian, "-|(q - k) w|^2 / 2")

@@ -135,7 +135,7 @@ int Main(int argc, char** argv) {
     if (row.score == "scaled_dot") baseline = workloads.size();
     workloads.emplace_back([&row] { row.workload->Step(); });
   }
-  const std::vector<InterleavedTime> times =
+  const std::vector<WorkloadTime> times =
       TimeInterleaved(workloads, baseline, rounds, kSeconds);
   std::string table =
       "| score | formula | time / time of scaled_dot (quartiles) |\n"

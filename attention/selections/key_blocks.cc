@@ -140,7 +140,8 @@ class Gates {
 template <typename T>
 class KeptMeans {
  public:
-  KeptMeans(Tape<T>& tape, const ScoreInputs<T>& in, const BlockChoice& choice)
+  KeptMeans(Tape<T>& tape, const ScoreInputs<T>& in,
+            const BlockChoiceRule& choice)
       : state_(choice.means_slot == ScoreWidths::kNoSlot ||
                        in.positions.first_key != 0
                    ? nullptr
@@ -195,7 +196,8 @@ class KeptMeans {
 template <typename T>
 class BlockChooser {
  public:
-  BlockChooser(const Blocks& blocks, const BlockChoice& choice, Tape<T>& tape)
+  BlockChooser(const Blocks& blocks, const BlockChoiceRule& choice,
+               Tape<T>& tape)
       : blocks_(blocks),
         choice_(choice),
         kinds_(tape.scratch().template New<Kind>(blocks.count)),
@@ -271,7 +273,7 @@ class BlockChooser {
   }
 
   const Blocks blocks_;
-  const BlockChoice choice_;
+  const BlockChoiceRule choice_;
   Kind* const kinds_;
   Candidate* const candidates_;
 };
@@ -298,7 +300,7 @@ void AddSoftmax(int64_t width, int64_t blocks, T* gates, T* weights) {
 
 template <typename T>
 KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
-                       const BlockChoice& choice) {
+                       const BlockChoiceRule& choice) {
   constexpr int64_t kRows = 128;
   const Shape& q = in.queries.shape();
   const Shape& k = in.keys.shape();

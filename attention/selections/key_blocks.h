@@ -13,7 +13,7 @@ namespace regard {
 
 // The number of blocks that each query sees, and the rule that chooses them.
 // Blocks begin at positions that are multiples of `size`.
-struct BlockChoice {
+struct BlockChoiceRule {
   int64_t size;
   // The number of blocks that a query sees, including initial and local blocks.
   // All initial and local blocks are seen, even if there are more than
@@ -40,7 +40,7 @@ struct BlockChoice {
 // are chosen last.
 template <typename T>
 KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
-                       const BlockChoice& choice);
+                       const BlockChoiceRule& choice);
 
 }  // namespace regard
 

@@ -49,7 +49,7 @@ ScoreInputs<float> Worked(Tape<float>& tape) {
   return in;
 }
 
-constexpr BlockChoice kTwoOfTwo = {.size = 2, .chosen = 2};
+constexpr BlockChoiceRule kTwoOfTwo = {.size = 2, .chosen = 2};
 
 TEST(KeyBlocksTest, HaveTheLargestProductsWithTheMeans) {
   Tape<float> tape;
@@ -77,8 +77,8 @@ TEST(KeyBlocksTest, ACausalQuerySelectsItsOwnBlock) {
 // After a call with two more positions, it must also have the mean -1. In the
 // second call, the keys of complete blocks are NaN and must not be read.
 TEST(KeyBlocksTest, AStepReadsNoKeysOfCompleteBlocks) {
-  StateSlots slots;
-  BlockChoice choice = kTwoOfTwo;
+  StateSlotNames slots;
+  BlockChoiceRule choice = kTwoOfTwo;
   choice.means_slot = slots.Add("means");
   Tape<float> tape;
   TapeLayerState<float> state(slots);
@@ -157,7 +157,7 @@ TEST(KeyBlocksTest, HeadsThatShareKeysSelectByTheSumOfSoftmax) {
   ScoreInputs<float> in;
   in.keys = tape.Input({1, 1, 6, 1}, {1, 1, 0, 0, -1, -1});
   in.queries = tape.Input({1, 2, 1, 1}, {0.5, -10});
-  const BlockChoice together = {
+  const BlockChoiceRule together = {
       .size = 2, .chosen = 1, .heads_choose_together = true};
   // The softmax weights of the first head are .507, .307 and .186. The second
   // head gives weight 1 to the last block.
@@ -202,8 +202,9 @@ std::string ProblemsOf(const std::string& config, const ScoreWidths& widths) {
   ConfigProblems problems;
   scorers.Validate(attention, widths, problems);
   std::string text;
-  for (const ConfigProblems::Problem& problem : problems.problems())
+  for (const ConfigProblems::Problem& problem : problems.problems()) {
     text += problem.path + ": " + problem.message + "\n";
+  }
   return text;
 }
 

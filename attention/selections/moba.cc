@@ -34,7 +34,7 @@ class Moba : public KeySelection<T> {
   }
 
  private:
-  BlockChoice choice_;
+  BlockChoiceRule choice_;
 };
 
 REGARD_KEY_SELECTION(Moba, "top_k blocks of keys by q . mean(k)")

@@ -59,7 +59,7 @@ class NsaBlocks : public KeySelection<T> {
   }
 
  private:
-  BlockChoice choice_;
+  BlockChoiceRule choice_;
 };
 
 REGARD_KEY_SELECTION(NsaBlocks, "top_n blocks of keys by summed softmax")

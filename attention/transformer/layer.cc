@@ -127,8 +127,8 @@ Var<T> TransformerLayer<T>::AttendToSelf(Forward<T>& forward, Var<T> x,
 }
 
 template <typename T>
-Var<T> TransformerLayer<T>::Mix(Forward<T>& forward, Var<T> x,
-                                const LayerInputs<T>& inputs) const {
+Var<T> TransformerLayer<T>::ApplyStateMixer(
+    Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs) const {
   const Mask& mask = inputs.mask;
   REGARD_CHECK(mask.causal && mask.window == 0 && mask.dense.empty() &&
                mask.excluded.empty())
@@ -166,8 +166,9 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
   };
   Var<T> y = in_scope("self", attention_branch_, x, [&](Var<T> in) {
     return forward.Site("attention_output",
-                        mixer_.has_value() ? Mix(forward, in, inputs)
-                                           : AttendToSelf(forward, in, inputs));
+                        mixer_.has_value()
+                            ? ApplyStateMixer(forward, in, inputs)
+                            : AttendToSelf(forward, in, inputs));
   });
   if (inputs.memory.keys.has_value()) {
     REGARD_CHECK(has_cross_attention()) << "a memory without cross-attention";

@@ -87,7 +87,8 @@ class TransformerLayer {
  private:
   Var<T> AttendToSelf(Forward<T>& forward, Var<T> x,
                       const LayerInputs<T>& inputs) const;
-  Var<T> Mix(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs) const;
+  Var<T> ApplyStateMixer(Forward<T>& forward, Var<T> x,
+                         const LayerInputs<T>& inputs) const;
   Var<T> AttendToMemory(Forward<T>& forward, Var<T> x,
                         const LayerInputs<T>& inputs) const;
 

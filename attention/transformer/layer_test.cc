@@ -35,7 +35,7 @@ class CountingState : public TapeLayerState<float> {
 TEST(LayerCacheTest, ALayerStoresOnlyLatents) {
   const auto numbers = [](const std::string& attention) {
     LayerRun<float> run;
-    StateSlots slots;
+    StateSlotNames slots;
     const TransformerLayer<float> layer(
         BuiltInScorers(),
         Parse<TransformerConfig>("width: 16 attention { heads: 2 " + attention +
@@ -63,7 +63,7 @@ TEST(LayerCacheTest, ALayerStoresOnlyLatents) {
 TEST(LayerLatentTest, CrossAttentionDoesNotInheritLatents) {
   const auto shape = [](const std::string& fields) -> std::optional<Shape> {
     LayerRun<float> run;
-    StateSlots slots;
+    StateSlotNames slots;
     const TransformerLayer<float> layer(
         BuiltInScorers(),
         Parse<TransformerConfig>("width: 16 attention { heads: 2 latent { "

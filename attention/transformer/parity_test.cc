@@ -31,7 +31,7 @@ void CheckLayer(const std::string& name, const std::string& fields, bool causal,
   const TransformerConfig config = Parse<TransformerConfig>(
       "width: 6 layers: 1 attention { heads: 2 } " + fields);
   ParameterStore<float> store;
-  StateSlots slots;
+  StateSlotNames slots;
   const TransformerLayer<float> layer(BuiltInScorers(), config, /*index=*/0,
                                       /*memory_width=*/decoder ? 6 : 0,
                                       store.Root(), SlotScope(slots, "layer"));

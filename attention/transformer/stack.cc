@@ -92,7 +92,7 @@ Var<T> TransformerStack<T>::operator()(
     x = recompute ? RecomputeLayer(forward, *layers_[i], x, of_layer)
                   : (*layers_[i])(forward, x, of_layer);
   }
-  return Finish(forward, x);
+  return ApplyFinalNorm(forward, x);
 }
 
 template <typename T>

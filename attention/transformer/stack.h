@@ -42,7 +42,7 @@ class TransformerStack {
       Tape<T>& tape, const LayerState<T>& state) const;
 
   // The slots that the layers keep between steps.
-  const StateSlots& slots() const { return slots_; }
+  const StateSlotNames& slots() const { return slots_; }
 
   // x [batch, time, width] -> the same shape. Layer i reads memories[i], and
   // inputs.memory must be empty. Without `memories`, there is no
@@ -54,7 +54,7 @@ class TransformerStack {
                     absl::Span<const PreparedSource<T>> memories = {}) const;
 
   // Applies the final norm, if there is one, to the output of a layer.
-  Var<T> Finish(Forward<T>& forward, Var<T> x) const {
+  Var<T> ApplyFinalNorm(Forward<T>& forward, Var<T> x) const {
     return norm_.has_value() ? (*norm_)(forward, x) : x;
   }
 
@@ -69,7 +69,7 @@ class TransformerStack {
 
  private:
   const bool recompute_;
-  StateSlots slots_;
+  StateSlotNames slots_;
   std::vector<std::unique_ptr<TransformerLayer<T>>> layers_;
   std::optional<Norm<T>> norm_;
 };

@@ -351,7 +351,7 @@ TEST(StackMemoryTest, RemovedCrossAttentionEqualsNoMemory) {
       Forward<float>& forward = stack.run().Begin();
       const Var<float> x = stack.run().Input({3, 4, 4});
       const Var<float> memory = stack.run().Input({3, 6, 5});
-      forward.set_hook(attends ? hook.ForUpdate(0) : nullptr);
+      forward.set_hook(attends ? hook.BeginUpdate(0) : nullptr);
       std::vector<PreparedSource<float>> memories;
       for (int64_t i = 0; attends && i < 2; ++i) {
         memories.push_back(stack.stack().PrepareMemory(forward, i, memory));

@@ -32,7 +32,7 @@ EmbeddingLayer<T> MakeEmbedding(const TransformerConfig& config,
 }  // namespace
 
 template <typename T>
-TokenEmbedding<T>::TokenEmbedding(const TransformerConfig& config,
+InputEmbedding<T>::InputEmbedding(const TransformerConfig& config,
                                   int64_t vocabulary,
                                   const ParameterScope<T>& scope,
                                   Parameter<T> shared, int64_t types)
@@ -56,7 +56,7 @@ TokenEmbedding<T>::TokenEmbedding(const TransformerConfig& config,
 }
 
 template <typename T>
-Var<T> TokenEmbedding<T>::operator()(Forward<T>& forward,
+Var<T> InputEmbedding<T>::operator()(Forward<T>& forward,
                                      absl::Span<const int32_t> ids,
                                      int64_t batch, int64_t first,
                                      absl::Span<const int32_t> types) const {
@@ -79,6 +79,6 @@ Var<T> TokenEmbedding<T>::operator()(Forward<T>& forward,
   return forward.Site("embedded", Dropout(x, dropout_, "embedding"));
 }
 
-REGARD_INSTANTIATE_CLASS(TokenEmbedding);
+REGARD_INSTANTIATE_CLASS(InputEmbedding);
 
 }  // namespace regard

@@ -26,10 +26,10 @@ class TransformerConfig;
 //   type_embedding.weight        [types, width], if there are types
 //   embedding_norm.*             with config.embedding_norm()
 template <typename T>
-class TokenEmbedding {
+class InputEmbedding {
  public:
   // `shared`, if present, is the weight of another embedding of the same ids.
-  TokenEmbedding(const TransformerConfig& config, int64_t vocabulary,
+  InputEmbedding(const TransformerConfig& config, int64_t vocabulary,
                  const ParameterScope<T>& scope, Parameter<T> shared = {},
                  int64_t types = 0);
 

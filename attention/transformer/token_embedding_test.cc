@@ -23,7 +23,7 @@ TEST(TokenEmbeddingTest, AddsThePositionToTheScaledEmbedding) {
     TransformerConfig config = Parse<TransformerConfig>(
         "width: 4 position_embedding { kind: LEARNED longest: 6 }");
     config.set_scale_embedding(scaled);
-    const TokenEmbedding<double> embedding(config, /*vocabulary=*/5,
+    const InputEmbedding<double> embedding(config, /*vocabulary=*/5,
                                            run.store().Root());
     EXPECT_EQ(run.store().num_elements(), 5 * 4 + 6 * 4);
     EXPECT_EQ(embedding.longest_position(), 6);
@@ -46,7 +46,7 @@ TEST(TokenEmbeddingTest, AddsThePositionToTheScaledEmbedding) {
 // must become -1 and 1, before the gain [1, 2] and the bias [0, 10].
 TEST(TokenEmbeddingTest, TypesAreAddedBeforeTheNorm) {
   LayerRun<double> run;
-  const TokenEmbedding<double> embedding(
+  const InputEmbedding<double> embedding(
       Parse<TransformerConfig>(
           "width: 2 scale_embedding: false embedding_norm: true norm { "
           "epsilon: 1e-30 } position_embedding { kind: LEARNED longest: 2 }"),
@@ -69,7 +69,7 @@ TEST(TokenEmbeddingTest, TypesAreAddedBeforeTheNorm) {
 
 TEST(TokenEmbeddingTest, GradientsAgreeWithDifferences) {
   LayerRun<double> run;
-  const TokenEmbedding<double> embedding(
+  const InputEmbedding<double> embedding(
       Parse<TransformerConfig>("width: 4 embedding_dropout: 0.3"), 5,
       run.store().Root());
   run.tape().set_training(true);
@@ -83,7 +83,7 @@ TEST(TokenEmbeddingTest, GradientsOfTypesAndTheNorm) {
   for (const std::vector<int32_t>& types :
        {std::vector<int32_t>{2, 0, 2, 0, 0, 0}, std::vector<int32_t>{}}) {
     LayerRun<double> run;
-    const TokenEmbedding<double> embedding(
+    const InputEmbedding<double> embedding(
         Parse<TransformerConfig>("width: 3 embedding_norm: true "
                                  "position_embedding { kind: LEARNED }"),
         5, run.store().Root(), /*shared=*/{}, /*types=*/3);
@@ -97,7 +97,7 @@ TEST(TokenEmbeddingTest, GradientsOfTypesAndTheNorm) {
 TEST(TokenEmbeddingTest, SharesAWeight) {
   LayerRun<double> run;
   const EmbeddingLayer<double> other(run.store().Root().Sub("other"), 5, 4);
-  const TokenEmbedding<double> embedding(Parse<TransformerConfig>("width: 4"),
+  const InputEmbedding<double> embedding(Parse<TransformerConfig>("width: 4"),
                                          5, run.store().Root(), other.weight());
   EXPECT_EQ(run.store().num_elements(), 5 * 4);
   EXPECT_EQ(*run.store().FindByName("embedding.weight"), other.weight());
@@ -106,7 +106,7 @@ TEST(TokenEmbeddingTest, SharesAWeight) {
 TEST(TokenEmbeddingDeathTest, RefusesAWeightOfAnotherShape) {
   LayerRun<double> run;
   const EmbeddingLayer<double> other(run.store().Root().Sub("other"), 6, 4);
-  EXPECT_DEATH(TokenEmbedding<double>(Parse<TransformerConfig>("width: 4"), 5,
+  EXPECT_DEATH(InputEmbedding<double>(Parse<TransformerConfig>("width: 4"), 5,
                                       run.store().Root(), other.weight()),
                "cannot share a weight \\[6, 4\\]");
 }

@@ -36,7 +36,7 @@ inline constexpr int64_t kAmxTile = 16;
 // Store<tile>(numbers, stride) and MultiplyAdd<to, of_a, of_b>(). A stride is
 // in words.
 template <typename Tiles, int kRows, int kCols>
-void RunAmxTiles(const Bfloat16Block& block) {
+void RunAmxTiles(const Bfloat16BlockProduct& block) {
   // Tile 2 i + j begins at row 16 i and column 16 j.
   const auto for_each_tile = [](const auto& go) {
     go(std::integral_constant<int, 0>());
@@ -76,8 +76,9 @@ void RunAmxTiles(const Bfloat16Block& block) {
 }
 
 // Returns the part of a block that begins at `row` and `col`.
-inline Bfloat16Block PartOfBlock(Bfloat16Block block, int64_t row, int64_t rows,
-                                 int64_t col, int64_t cols) {
+inline Bfloat16BlockProduct PartOfBlock(Bfloat16BlockProduct block, int64_t row,
+                                        int64_t rows, int64_t col,
+                                        int64_t cols) {
   block.a += row * kPairRowWords;
   block.rows = rows;
   block.b += col;
@@ -90,7 +91,7 @@ inline Bfloat16Block PartOfBlock(Bfloat16Block block, int64_t row, int64_t rows,
 // Multiplies 16 or 32 rows with 16 or 32 columns. The depth is a multiple of
 // kBfloat16Piece.
 template <typename Tiles>
-void RunAmxBlock(const Bfloat16Block& block) {
+void RunAmxBlock(const Bfloat16BlockProduct& block) {
   const bool two_rows = block.rows > kAmxTile;
   if (block.cols > kAmxTile) {
     two_rows ? RunAmxTiles<Tiles, 2, 2>(block)
@@ -103,20 +104,21 @@ void RunAmxBlock(const Bfloat16Block& block) {
 
 // Implements Bfloat16Backend::multiply.
 template <typename Tiles>
-void MultiplyByAmx(const Bfloat16Block& block) {
-  constexpr auto kMultiplyRest = MultiplyByTiles<Avx512, PairRows<Avx512>, 6>;
+void MultiplyByAmx(const Bfloat16BlockProduct& block) {
+  constexpr auto kMultiplyRest =
+      MultiplyByTiles<Avx512, PairRowLayout<Avx512>, 6>;
   const int64_t rows = block.rows / kAmxTile * kAmxTile;
   const int64_t cols = block.cols / kAmxTile * kAmxTile;
   const int64_t depth = block.depth / kBfloat16Piece * kBfloat16Piece;
   if (rows == 0 || cols == 0 || depth == 0) return kMultiplyRest(block);
   for (int64_t i = 0; i < rows; i += 2 * kAmxTile) {
-    Bfloat16Block tiles =
+    Bfloat16BlockProduct tiles =
         PartOfBlock(block, i, std::min(2 * kAmxTile, rows - i), 0, cols);
     tiles.depth = depth;
     RunAmxBlock<Tiles>(tiles);
   }
   if (depth < block.depth) {
-    Bfloat16Block rest = PartOfBlock(block, 0, rows, 0, cols);
+    Bfloat16BlockProduct rest = PartOfBlock(block, 0, rows, 0, cols);
     rest.a += depth / 2;
     rest.b += depth / 2 * kPairPanel;
     rest.depth -= depth;

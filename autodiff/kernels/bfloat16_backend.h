@@ -22,7 +22,7 @@ inline constexpr int64_t kFloatRowWords = kBfloat16Depth + 16;
 inline constexpr int64_t kPairRowWords = kBfloat16Depth / 2 + 16;
 
 // The product of a few rows with one panel, for a range of inner indices.
-struct Bfloat16Block {
+struct Bfloat16BlockProduct {
   const uint32_t* a;  // the left operand, as stored by `round_rows`
   int64_t rows;
   const uint32_t* b;  // the rows of a panel (bfloat16.h) for these indices
@@ -51,7 +51,7 @@ struct Bfloat16Backend {
   void (*round_panel)(const ConstMatrix<float>& b, int64_t first, int64_t depth,
                       int64_t col, uint32_t* pairs);
   // The calling thread must treat denormal numbers as zeros.
-  void (*multiply)(const Bfloat16Block& block);
+  void (*multiply)(const Bfloat16BlockProduct& block);
   // Each thread calls these before and after its calls of `multiply`. May be
   // null.
   void (*begin)();

@@ -22,7 +22,7 @@ constexpr Bfloat16Backend kBackend = {
     .row_words = kFloatRowWords,
     .round_rows = RoundRowsToFloats<IntegerRounding>,
     .round_panel = RoundPanel<IntegerRounding>,
-    .multiply = MultiplyByTiles<V, FloatRows<V>, kRows>,
+    .multiply = MultiplyByTiles<V, FloatRowLayout<V>, kRows>,
     .begin = nullptr,
     .end = nullptr};
 

@@ -80,7 +80,7 @@ float MultiplyAdd(float a, float b, float sum) {
   return FusedMultiplyAdd(a, b, sum);
 }
 
-void Multiply(const Bfloat16Block& block) {
+void Multiply(const Bfloat16BlockProduct& block) {
   const int64_t pairs = (block.depth + 1) / 2;
   for (int64_t i = 0; i < block.rows; ++i) {
     const uint32_t* const a = block.a + i * kPairRowWords;

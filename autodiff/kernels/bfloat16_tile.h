@@ -88,7 +88,7 @@ struct Avx512 {
 // pair k of a row, repeated in all elements of a register. Odd() does this for
 // the second number.
 template <typename V>
-struct FloatRows {
+struct FloatRowLayout {
   static constexpr int64_t kRowWords = kFloatRowWords;
   static constexpr int64_t kWordsOfPair = 2;
   static auto Even(const uint32_t* row, int64_t k) {
@@ -99,7 +99,7 @@ struct FloatRows {
   }
 };
 template <typename V>
-struct PairRows {
+struct PairRowLayout {
   static constexpr int64_t kRowWords = kPairRowWords;
   static constexpr int64_t kWordsOfPair = 1;
   static auto Even(const uint32_t* row, int64_t k) {
@@ -114,7 +114,7 @@ struct PairRows {
 // `kPrefetch` is true, also prefetches the result of the next kRows rows. Their
 // first piece would otherwise wait for memory.
 template <typename V, typename Rows, int kRows, int kPackets, bool kPrefetch>
-void RunBfloat16Tile(const Bfloat16Block& block) {
+void RunBfloat16Tile(const Bfloat16BlockProduct& block) {
   using Floats = typename V::Floats;
 #pragma GCC unroll 8
   for (int i = kRows; kPrefetch && i < 2 * kRows; ++i) {
@@ -183,7 +183,7 @@ void RunBfloat16Tile(const Bfloat16Block& block) {
 // Multiplies block.rows <= kRows rows with kPackets packets.
 template <typename V, typename Rows, int kRows, int kPackets,
           bool kPrefetch = true>
-void RunBfloat16Rows(const Bfloat16Block& block) {
+void RunBfloat16Rows(const Bfloat16BlockProduct& block) {
   if constexpr (kRows > 0) {
     if (block.rows == kRows) {
       return RunBfloat16Tile<V, Rows, kRows, kPackets, kPrefetch>(block);
@@ -194,7 +194,7 @@ void RunBfloat16Rows(const Bfloat16Block& block) {
 
 // Multiplies one or two whole packets of columns with up to kRows rows.
 template <typename V, typename Rows, int kRows>
-void RunBfloat16Columns(const Bfloat16Block& block) {
+void RunBfloat16Columns(const Bfloat16BlockProduct& block) {
   if (block.cols == V::kSize) {
     RunBfloat16Rows<V, Rows, kRows, 1>(block);
   } else {
@@ -204,13 +204,13 @@ void RunBfloat16Columns(const Bfloat16Block& block) {
 
 // Implements Bfloat16Backend::multiply. Tiles have kRows rows.
 template <typename V, typename Rows, int kRows>
-void MultiplyByTiles(const Bfloat16Block& block) {
+void MultiplyByTiles(const Bfloat16BlockProduct& block) {
   constexpr int64_t kCols = 2 * V::kSize;
   for (int64_t j = 0; j < block.cols; j += kCols) {
     const int64_t cols = std::min(kCols, block.cols - j);
     const int64_t whole = (cols + V::kSize - 1) / V::kSize * V::kSize;
     for (int64_t i = 0; i < block.rows; i += kRows) {
-      Bfloat16Block tile = block;
+      Bfloat16BlockProduct tile = block;
       tile.a += i * Rows::kRowWords;
       tile.rows = std::min<int64_t>(kRows, block.rows - i);
       tile.b += j;

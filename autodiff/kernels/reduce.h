@@ -33,24 +33,30 @@ inline T FoldLanes(const T (&lanes)[kLanes]) {
 
 // A stand-in for T that supports arithmetic, but no comparison.
 template <typename T>
-struct NotComparable {
-  NotComparable(T) {}  // NOLINT(runtime/explicit)
-  friend NotComparable operator+(NotComparable x, NotComparable) { return x; }
-  friend NotComparable operator-(NotComparable x, NotComparable) { return x; }
-  friend NotComparable operator*(NotComparable x, NotComparable) { return x; }
-  friend NotComparable sqrt(NotComparable x) { return x; }
+struct ArithmeticOnly {
+  ArithmeticOnly(T) {}  // NOLINT(runtime/explicit)
+  friend ArithmeticOnly operator+(ArithmeticOnly x, ArithmeticOnly) {
+    return x;
+  }
+  friend ArithmeticOnly operator-(ArithmeticOnly x, ArithmeticOnly) {
+    return x;
+  }
+  friend ArithmeticOnly operator*(ArithmeticOnly x, ArithmeticOnly) {
+    return x;
+  }
+  friend ArithmeticOnly sqrt(ArithmeticOnly x) { return x; }
 };
 
-// NotComparable<T>, once for each type X of a pack.
+// ArithmeticOnly<T>, once for each type X of a pack.
 template <typename T, typename X>
-using NotComparableFor = NotComparable<T>;
+using ArithmeticOnlyFor = ArithmeticOnly<T>;
 
 // Returns the sum of f(x[i]...) for 0 <= i < n, with elements converted to T. f
 // must be generic. f must not contain a condition such as `x > 0 ? y : 0`,
 // because GCC 12 then adds wrong lanes at -O3 with AVX. The constraint rejects
 // a condition on the elements at compile time.
 template <typename T, typename F, typename... X>
-requires std::is_invocable_r_v<NotComparable<T>, F, NotComparableFor<T, X>...>
+requires std::is_invocable_r_v<ArithmeticOnly<T>, F, ArithmeticOnlyFor<T, X>...>
 inline T SumEach(int64_t n, F f, X... x) {
   T lanes[kLanes] = {};
   int64_t i = 0;

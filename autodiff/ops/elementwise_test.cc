@@ -18,9 +18,9 @@ using ::testing::HasSubstr;
 using ::testing::IsNan;
 
 // Values that are far enough from 0 to be divisors.
-CheckedInput Positive(const Shape& shape) { return {shape, 0.5, 2}; }
+TestInputSpec Positive(const Shape& shape) { return {shape, 0.5, 2}; }
 // Values on both sides of a kink at 0. The stencil does not reach across it.
-CheckedInput AwayFromZero(const Shape& shape) { return {shape, -2, 2, 0.1}; }
+TestInputSpec AwayFromZero(const Shape& shape) { return {shape, -2, 2, 0.1}; }
 
 template <typename F>
 void AddBinaryCases(const char* name, std::vector<GradientCase>* cases, F f) {
@@ -45,7 +45,7 @@ void AddBinaryCases(const char* name, std::vector<GradientCase>* cases, F f) {
 
 template <typename F>
 void AddUnaryCases(const char* name, std::vector<GradientCase>* cases,
-                   CheckedInput (*domain)(const Shape&), F f) {
+                   TestInputSpec (*domain)(const Shape&), F f) {
   for (const Shape& shape :
        std::vector<Shape>{{}, {0}, {1, 17}, {3, 5}, {2, 16}}) {
     cases->push_back(MakeCase(name, shape.ToString(), {domain(shape)},

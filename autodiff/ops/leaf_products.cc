@@ -96,7 +96,7 @@ ConstMatrix<T> TransposeWithCopy(LeafNode<T>* leaf, const WeightPart<T>& part,
       rows_of_x <= kGemmFewRows && part.rows * part.cols >= kMinToStream;
   const bool makes = known != nullptr
                          ? (known->products += products) >= kSecond
-                         : packed->CountProducts(products) >=
+                         : packed->CountUnpackedProducts(products) >=
                                (streams ? kOfStreams : kOfInference);
   if (!makes) return transposed;
   // A single product does not wait for a copy, because reading the part itself

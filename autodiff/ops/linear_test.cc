@@ -84,7 +84,7 @@ std::vector<GradientCase> Cases() {
                     Linear(in[0], WeightColumns(in[2], 0, 2), in[3]));
     };
   };
-  const std::vector<CheckedInput> two_parts = {
+  const std::vector<TestInputSpec> two_parts = {
       {{2, 2}}, {{2, 3}}, {{4, 5}}, {{4}}};
   cases.push_back(MakeCase("Linear", "disjoint columns", two_parts, parts(2)));
   cases.push_back(

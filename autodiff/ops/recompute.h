@@ -225,7 +225,7 @@ Var<T> RecomputeRows(Tape<T>& tape, absl::Span<const Var<T>> inputs,
 
 // Rows of a sequence, and the state after them.
 template <typename T>
-struct SequenceChunk {
+struct RowsAndState {
   Var<T> rows;
   Var<T> state;
 };
@@ -242,9 +242,9 @@ struct SequenceChunk {
 // The requirements of Recompute() hold for each block. All states are in
 // memory, but only one block at a time.
 template <typename T, typename F>
-SequenceChunk<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
-                                Var<T> state, const Shape& shape, int64_t most,
-                                F fn) {
+RowsAndState<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
+                               Var<T> state, const Shape& shape, int64_t most,
+                               F fn) {
   REGARD_CHECK_GE(most, 1) << "rows per block of RecomputeChain";
   REGARD_CHECK_GE(shape.rank(), 2) << "RecomputeChain to " << shape;
   const absl::Span<const Var<T>> kept =
@@ -281,7 +281,7 @@ SequenceChunk<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
       before = tape.View(states + (keeps ? block - 1 : 0) * last.size(),
                          last.shape());
     }
-    const SequenceChunk<T> link =
+    const RowsAndState<T> link =
         fn(kept, before, block * most, count_of(block));
     REGARD_CHECK_EQ(link.rows.shape(), shape.With(-2, count_of(block)))
         << "a block of RecomputeChain to " << shape;
@@ -327,7 +327,7 @@ SequenceChunk<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
           [&](Var<T> before) {
             return fn(kept, before, block * most, count_of(block));
           },
-          [&](const SequenceChunk<T>& link) {
+          [&](const RowsAndState<T>& link) {
             if (y.grad_data() != nullptr) {
               if (auto d = link.rows.grad_ref()) {
                 T* const to = d.BeginPartial();

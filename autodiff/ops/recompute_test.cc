@@ -59,8 +59,8 @@ Var<T> ByRows(Tape<T>& tape, absl::Span<const Var<T>> in, int64_t most) {
 // [2, 1, 3], is tanh(state W + sum of the rows of x). A missing state means 0.
 struct Link {
   template <typename T>
-  SequenceChunk<T> operator()(absl::Span<const Var<T>> in, Var<T> state,
-                              int64_t first, int64_t count) const {
+  RowsAndState<T> operator()(absl::Span<const Var<T>> in, Var<T> state,
+                             int64_t first, int64_t count) const {
     const Var<T> x = Slice(in[0], 1, first, count);
     if (!state.has_value()) state = x.tape().Full({2, 1, 3}, T(0));
     return {MatMul(x, in[1]) + state,
@@ -71,7 +71,7 @@ struct Link {
 // Returns the concatenation of rows and state. If `parts` is 1, returns only
 // the rows. If `parts` is 2, returns only the state.
 template <typename T>
-Var<T> PartsOf(const SequenceChunk<T>& link, int parts) {
+Var<T> PartsOf(const RowsAndState<T>& link, int parts) {
   if (parts == 1) return link.rows;
   if (parts == 2) return link.state;
   return Concat<T>({link.rows, link.state}, 1);
@@ -79,14 +79,14 @@ Var<T> PartsOf(const SequenceChunk<T>& link, int parts) {
 
 // `in` contains x, W and possibly a state.
 template <typename T>
-SequenceChunk<T> Chained(Tape<T>& tape, absl::Span<const Var<T>> in,
-                         int64_t most) {
+RowsAndState<T> Chained(Tape<T>& tape, absl::Span<const Var<T>> in,
+                        int64_t most) {
   return RecomputeChain(tape, in.first(2), in.size() > 2 ? in[2] : Var<T>(),
                         in[0].shape(), most, Link());
 }
 
-std::vector<CheckedInput> ChainInputs(bool state) {
-  std::vector<CheckedInput> inputs = {{{2, 5, 3}}, {{3, 3}}};
+std::vector<TestInputSpec> ChainInputs(bool state) {
+  std::vector<TestInputSpec> inputs = {{{2, 5, 3}}, {{3, 3}}};
   if (state) inputs.push_back({{2, 1, 3}});
   return inputs;
 }
@@ -146,7 +146,7 @@ TEST(RecomputeTest, AChainEqualsItsLinksInSequence) {
           std::vector<Var<T>> all;
           Var<T> state = in.size() > 2 ? in[2] : Var<T>();
           for (const auto& [first, count] : {std::pair(0, 2), {2, 2}, {4, 1}}) {
-            const SequenceChunk<T> link =
+            const RowsAndState<T> link =
                 Link()(in.first(2), state, int64_t{first}, int64_t{count});
             all.push_back(link.rows);
             state = link.state;
@@ -279,8 +279,8 @@ TEST(RecomputeDeathTest, LinksHaveRowsAndTheirShapes) {
       "no rows and no state");
   const auto growing = [](absl::Span<const Var<double>> in, Var<double>,
                           int64_t first, int64_t count) {
-    return SequenceChunk<double>{Slice(in[0], 1, first, count),
-                                 Slice(in[0], 1, 0, first + count)};
+    return RowsAndState<double>{Slice(in[0], 1, first, count),
+                                Slice(in[0], 1, 0, first + count)};
   };
   EXPECT_DEATH(
       RecomputeChain(tape, inputs, Var<double>(), {2, 5, 3}, 2, growing),

@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<CheckedInput> Inputs(int64_t n, int64_t m) {
+std::vector<TestInputSpec> Inputs(int64_t n, int64_t m) {
   return {{{2, n, n}, -.4, .4}, {{2, n, m}}};
 }
 

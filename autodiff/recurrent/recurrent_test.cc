@@ -190,8 +190,8 @@ Var<T> Join(const std::vector<Var<T>>& outputs) {
   return Concat<T>(flat, 0);
 }
 
-std::vector<CheckedInput> Inputs(const std::vector<Shape>& shapes) {
-  std::vector<CheckedInput> inputs;
+std::vector<TestInputSpec> Inputs(const std::vector<Shape>& shapes) {
+  std::vector<TestInputSpec> inputs;
   for (const Shape& shape : shapes) inputs.push_back({shape});
   return inputs;
 }
@@ -232,9 +232,9 @@ auto BySteps(bool lstm, GruForm form) {
   };  // NOLINT(readability/braces)
 }
 
-std::vector<CheckedInput> StepInputs(int64_t gates, bool biased,
-                                     int64_t width) {
-  std::vector<CheckedInput> inputs = {
+std::vector<TestInputSpec> StepInputs(int64_t gates, bool biased,
+                                      int64_t width) {
+  std::vector<TestInputSpec> inputs = {
       {{2, 3, gates * width}}, {{gates * width, width}}, {{2, width}}};
   if (biased) inputs.push_back({{gates * width}});
   return inputs;

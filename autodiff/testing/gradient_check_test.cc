@@ -20,8 +20,9 @@ using ::testing::IsEmpty;
 template <typename T>
 Var<T> SquareWithGradient(Var<T> x, T factor) {
   const Var<T> y = x.tape().New(x.shape(), x.needs_grad());
-  for (int64_t i = 0; i < x.size(); ++i)
+  for (int64_t i = 0; i < x.size(); ++i) {
     y.data()[i] = x.data()[i] * x.data()[i];
+  }
   y.tape().Record("Square", y, [=] {
     if (auto d = x.grad_ref()) {
       d.AddEach(

@@ -21,7 +21,7 @@ double Quantile(std::vector<double> values, double fraction) {
 
 }  // namespace
 
-std::string InterleavedTime::RatioText() const {
+std::string WorkloadTime::RatioText() const {
   return absl::StrFormat("%.2f (%.2f - %.2f)", ratio, lower_quartile,
                          upper_quartile);
 }
@@ -30,7 +30,7 @@ double ProcessorSeconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-std::vector<InterleavedTime> TimeInterleaved(
+std::vector<WorkloadTime> TimeInterleaved(
     const std::vector<std::function<void()>>& workloads, size_t baseline,
     int rounds, double seconds, double (*now)()) {
   const size_t n = workloads.size();
@@ -55,7 +55,7 @@ std::vector<InterleavedTime> TimeInterleaved(
       ratios[i].push_back(times[i].back() / times[baseline].back());
     }
   }
-  std::vector<InterleavedTime> measured;
+  std::vector<WorkloadTime> measured;
   for (size_t i = 0; i < n; ++i) {
     measured.push_back({.seconds = Quantile(times[i], 0.5),
                         .ratio = Quantile(ratios[i], 0.5),

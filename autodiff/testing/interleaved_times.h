@@ -11,7 +11,7 @@
 
 namespace regard {
 
-struct InterleavedTime {
+struct WorkloadTime {
   double seconds = 0;  // per step, the median over the rounds
   // The median and quartiles of the time divided by the baseline's time in the
   // same round.
@@ -29,7 +29,7 @@ double ProcessorSeconds();
 // Measures the workloads. A call of a workload is one step. In each of
 // `rounds` >= 1 rounds, every workload runs for about `seconds`, and for at
 // least one step. `now` is the clock, in seconds.
-std::vector<InterleavedTime> TimeInterleaved(
+std::vector<WorkloadTime> TimeInterleaved(
     const std::vector<std::function<void()>>& workloads, size_t baseline,
     int rounds, double seconds, double (*now)() = &ProcessorSeconds);
 

@@ -30,7 +30,7 @@ TEST(TimeInterleaved, ComparesWithinARound) {
       clock_seconds += slowness * seconds;
     };
   };
-  const std::vector<InterleavedTime> times = TimeInterleaved(
+  const std::vector<WorkloadTime> times = TimeInterleaved(
       {step("a", 0.25), step("b", 0.5)}, /*baseline=*/0, /*rounds=*/3,
       /*seconds=*/0.5, &Clock);
   EXPECT_THAT(order, ElementsAre("a", "a", "b", "b", "a", "a", "b", "a", "a",
@@ -43,7 +43,7 @@ TEST(TimeInterleaved, ComparesWithinARound) {
 
 TEST(TimeInterleaved, GivesTheQuartilesOfTheRatios) {
   int calls = 0;
-  const std::vector<InterleavedTime> times =
+  const std::vector<WorkloadTime> times =
       TimeInterleaved({[] { clock_seconds += 1; },
                        // The second workload takes 1, 2, ..., 5 seconds in the
                        // five rounds.

@@ -11,7 +11,7 @@
 
 namespace regard {
 
-TripleSplits SplitTriples(int32_t kinds, uint64_t seed) {
+KindTripleSplits SplitKindTriples(int32_t kinds, uint64_t seed) {
   std::vector<KindTriple> triples;
   for (int32_t a = 0; a < kinds; ++a) {
     for (int32_t b = a + 1; b < kinds; ++b) {
@@ -25,7 +25,7 @@ TripleSplits SplitTriples(int32_t kinds, uint64_t seed) {
   }
   const size_t test = (triples.size() + 4) / 5;
   const size_t dev = test + triples.size() / 10;
-  TripleSplits splits;
+  KindTripleSplits splits;
   for (size_t i = 0; i < triples.size(); ++i) {
     (i < test  ? splits.test
      : i < dev ? splits.dev

@@ -24,12 +24,12 @@ using KindTriple = std::array<int32_t, 3>;
 // The test split gets a fifth (rounded up), the dev split a tenth, and the
 // training split the rest. Test canvases therefore show combinations that do
 // not occur in training.
-struct TripleSplits {
+struct KindTripleSplits {
   std::vector<KindTriple> train;
   std::vector<KindTriple> dev;
   std::vector<KindTriple> test;
 };
-TripleSplits SplitTriples(int32_t kinds, uint64_t seed);
+KindTripleSplits SplitKindTriples(int32_t kinds, uint64_t seed);
 
 // A source of grey pictures of objects, with the names of the objects.
 struct DrawableObjects {

@@ -29,7 +29,7 @@ DrawableObjects FlatObjects() {
 }
 
 TEST(CanvasesTest, EachTripleIsInOneSplit) {
-  const TripleSplits splits = SplitTriples(8, /*seed=*/1);
+  const KindTripleSplits splits = SplitKindTriples(8, /*seed=*/1);
   EXPECT_EQ(splits.test.size(), 12);  // out of 56 triples
   EXPECT_EQ(splits.dev.size(), 5);
   EXPECT_EQ(splits.train.size(), 39);
@@ -42,10 +42,10 @@ TEST(CanvasesTest, EachTripleIsInOneSplit) {
     }
   }
   EXPECT_EQ(all.size(), 56);
-  EXPECT_EQ(SplitTriples(8, 1).test, splits.test);
-  EXPECT_NE(SplitTriples(8, 2).test, splits.test);
-  EXPECT_EQ(SplitTriples(3, 1).test.size(), 1);
-  EXPECT_EQ(SplitTriples(2, 1).train.size(), 0);
+  EXPECT_EQ(SplitKindTriples(8, 1).test, splits.test);
+  EXPECT_NE(SplitKindTriples(8, 2).test, splits.test);
+  EXPECT_EQ(SplitKindTriples(3, 1).test.size(), 1);
+  EXPECT_EQ(SplitKindTriples(2, 1).train.size(), 0);
 }
 
 // The grey value of a quadrant is the kind of its object. The sentence must
@@ -94,7 +94,7 @@ TEST(CanvasesTest, TheSentenceDescribesTheCanvas) {
 
 TEST(CanvasesTest, AreAFunctionOfSeedAndSplit) {
   const DrawableObjects objects = ShapeObjects(8, /*seed=*/1);
-  const TripleSplits splits = SplitTriples(8, 1);
+  const KindTripleSplits splits = SplitKindTriples(8, 1);
   const auto pixels = [&](int64_t count, uint64_t seed, const char* split) {
     std::vector<uint8_t> all =
         MakeCanvases(count, objects, splits.train, {}, seed, split)

@@ -37,10 +37,10 @@ class CaptionsSource
     : public WithOptions<DataSource<CaptionData>, CaptionsConfig> {
  public:
   using WithOptions::WithOptions;
-  static DataPath Path(const Options& options) {
+  static DataPathRequirement Path(const Options& options) {
     return options.has_list() || options.things() == Options::SHAPES
-               ? DataPath::kNone
-               : DataPath::kOptional;
+               ? DataPathRequirement::kNone
+               : DataPathRequirement::kOptional;
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
@@ -152,8 +152,9 @@ class CaptionsSource
                        .root_field = "data.captions.root"},
                       add));
     REGARD_RETURN_IF_ERROR(CheckImageBytes(images, options_.format()));
-    const SplitOrder order = DrawSplits(images.size(), options_.dev_fraction(),
-                                        options_.test_fraction(), request.seed);
+    const SplitIndices order =
+        DrawSplits(images.size(), options_.dev_fraction(),
+                   options_.test_fraction(), request.seed);
     if (order.train.empty() &&
         options_.dev_fraction() + options_.test_fraction() < 1) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -204,8 +205,8 @@ class CaptionsSource
 
   void MakeSplits(const DrawableObjects& train, const DrawableObjects& test,
                   uint64_t seed, CaptionSplits* splits) const {
-    const TripleSplits triples =
-        SplitTriples(static_cast<int32_t>(train.names.size()), seed);
+    const KindTripleSplits triples =
+        SplitKindTriples(static_cast<int32_t>(train.names.size()), seed);
     const std::vector<std::string> prompt = PromptWords();
     splits->train = MakeCanvases(options_.train(), train, triples.train, prompt,
                                  seed, "train");

@@ -19,7 +19,7 @@ namespace regard {
 
 namespace {
 
-absl::StatusOr<ImageRows> DecodeRows(absl::string_view bytes) {
+absl::StatusOr<DecodedImage> DecodeRows(absl::string_view bytes) {
   if (absl::StartsWith(bytes, "\x89PNG")) return DecodePng(bytes);
   if (absl::StartsWith(bytes, "\xff\xd8\xff")) return DecodeJpeg(bytes);
   return absl::InvalidArgumentError("must be a PNG or JPEG file");
@@ -35,7 +35,7 @@ uint8_t Luma(const uint8_t* rgb) {
 
 absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels) {
   REGARD_CHECK(channels == 1 || channels == 3) << channels << " channels";
-  REGARD_ASSIGN_OR_RETURN(const ImageRows rows, DecodeRows(bytes));
+  REGARD_ASSIGN_OR_RETURN(const DecodedImage rows, DecodeRows(bytes));
   // Pixel (y, x) of the result is the input pixel first + y * down + x * right.
   int64_t first = 0;
   int64_t down = rows.width;
@@ -79,8 +79,9 @@ absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
                                                     status.message()));
   };
   const absl::StatusOr<std::string> bytes = ReadFile(ResolveUserPath(path));
-  if (!bytes.ok())
+  if (!bytes.ok()) {
     return error(bytes.status(), "cannot read a PNG or JPEG file: ");
+  }
   if (sha256 != nullptr) *sha256 = Sha256Hex(*bytes);
   absl::StatusOr<Image> image = DecodeImage(*bytes, channels);
   if (!image.ok()) return error(image.status(), "");

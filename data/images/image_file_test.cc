@@ -112,8 +112,9 @@ std::string JpegOf(uint8_t components, uint8_t side) {
                        8};
   for (int i = 0; i < 2; ++i) bytes += {static_cast<char>(side), 1};
   bytes += static_cast<char>(components);
-  for (uint8_t i = 1; i <= components; ++i)
+  for (uint8_t i = 1; i <= components; ++i) {
     bytes += {static_cast<char>(i), 0x11, 0};
+  }
   // A scan of all components follows the frame header.
   bytes += {'\xff', '\xda', 0, static_cast<char>(6 + 2 * components),
             static_cast<char>(components)};

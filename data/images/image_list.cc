@@ -46,7 +46,7 @@ bool IsWithin(const std::string& path, const std::string& root) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadImageList(
-    const ImageList& list,
+    const ImageListFile& list,
     const std::function<absl::Status(ListedImage, absl::string_view text)>&
         add) {
   REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(list.path, list.what));
@@ -149,8 +149,8 @@ absl::Status BadImagesError(const std::vector<ListedImage>& images,
   return absl::Status(error.code(), text);
 }
 
-SplitOrder DrawSplits(size_t count, double dev_fraction, double test_fraction,
-                      uint64_t seed) {
+SplitIndices DrawSplits(size_t count, double dev_fraction, double test_fraction,
+                        uint64_t seed) {
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
   const RandomStream random(seed, "data/images");
@@ -163,7 +163,8 @@ SplitOrder DrawSplits(size_t count, double dev_fraction, double test_fraction,
   };
   const auto test = begin_of(test_fraction);
   const auto dev = begin_of(dev_fraction + test_fraction);
-  SplitOrder splits = {{order.begin(), dev}, {dev, test}, {test, order.end()}};
+  SplitIndices splits = {
+      {order.begin(), dev}, {dev, test}, {test, order.end()}};
   for (auto* split : {&splits.train, &splits.dev, &splits.test}) {
     std::sort(split->begin(), split->end());
   }

@@ -23,7 +23,7 @@ struct ListedImage {
   std::string where;  // prefix of errors about the image: "list.tsv:3:1"
 };
 
-struct ImageList {
+struct ImageListFile {
   std::string path;
   const char* what;  // "list of labels", for the error of a missing file
   // The folder to which names are relative. If empty, the folder of the list.
@@ -50,7 +50,7 @@ std::string RootOf(const auto& options) {
 // * an image whose path leaves the root (symbolic links are not resolved),
 // * the errors that `add` returns.
 absl::StatusOr<std::string> ReadImageList(
-    const ImageList& list,
+    const ImageListFile& list,
     const std::function<absl::Status(ListedImage, absl::string_view text)>&
         add);
 
@@ -79,13 +79,13 @@ absl::Status BadImagesError(const std::vector<ListedImage>& images,
 
 // The indices of the examples of each split, in ascending order. The seed
 // determines which of the `count` examples are in each split.
-struct SplitOrder {
+struct SplitIndices {
   std::vector<size_t> train;
   std::vector<size_t> dev;
   std::vector<size_t> test;
 };
-SplitOrder DrawSplits(size_t count, double dev_fraction, double test_fraction,
-                      uint64_t seed);
+SplitIndices DrawSplits(size_t count, double dev_fraction, double test_fraction,
+                        uint64_t seed);
 
 }  // namespace regard
 

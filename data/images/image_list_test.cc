@@ -394,7 +394,7 @@ TEST(ReadImagesTest, AllPixelsAreCapped) {
 }
 
 TEST(DrawSplitsTest, FractionsAreOfTheTotal) {
-  const SplitOrder order = DrawSplits(20, 0.2, 0.1, /*seed=*/1);
+  const SplitIndices order = DrawSplits(20, 0.2, 0.1, /*seed=*/1);
   EXPECT_THAT(order.train, SizeIs(14));
   EXPECT_THAT(order.dev, SizeIs(4));
   EXPECT_THAT(order.test, SizeIs(2));

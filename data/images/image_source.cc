@@ -59,7 +59,7 @@ class FashionMnistSource
     : public WithOptions<DataSource<ImageData>, FashionMnistConfig> {
  public:
   using WithOptions::WithOptions;
-  static constexpr DataPath kPath = DataPath::kOptional;
+  static constexpr DataPathRequirement kPath = DataPathRequirement::kOptional;
 
   absl::StatusOr<ImageData> Load(const DataRequest& request) const override {
     return ReadFashionMnist(request.path, options_);
@@ -165,12 +165,14 @@ absl::Status ErrorOf(const LabelledFiles& files, const BadImages& bad) {
 class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
  public:
   using WithOptions::WithOptions;
-  static DataPath Path(const Options& options) {
-    if (options.has_path() || options.has_labels()) return DataPath::kNone;
+  static DataPathRequirement Path(const Options& options) {
+    if (options.has_path() || options.has_labels()) {
+      return DataPathRequirement::kNone;
+    }
     // If all images are in the test split, a trained model needs them only for
     // its evaluation.
-    return options.test_fraction() == 1 ? DataPath::kOptional
-                                        : DataPath::kRequired;
+    return options.test_fraction() == 1 ? DataPathRequirement::kOptional
+                                        : DataPathRequirement::kRequired;
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
@@ -228,7 +230,7 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
                        "a folder of PNG and JPEG files, or a label in the "
                        "lines \"FILE<TAB>LABEL\" of data.images.labels"));
     }
-    const SplitOrder order =
+    const SplitIndices order =
         DrawSplits(files.images.size(), options_.dev_fraction(),
                    options_.test_fraction(), request.seed);
     std::string digests;

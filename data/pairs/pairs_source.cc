@@ -119,8 +119,9 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
  public:
   using WithOptions::WithOptions;
 
-  static DataPath Path(const Options& options) {
-    return options.has_train() ? DataPath::kNone : DataPath::kRequired;
+  static DataPathRequirement Path(const Options& options) {
+    return options.has_train() ? DataPathRequirement::kNone
+                               : DataPathRequirement::kRequired;
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {

@@ -209,7 +209,7 @@ class PlaceholderSource
     : public WithOptions<SentenceSource, PlaceholderConfig> {
  public:
   using WithOptions::WithOptions;
-  static constexpr DataPath kPath = DataPath::kIgnored;
+  static constexpr DataPathRequirement kPath = DataPathRequirement::kIgnored;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);

@@ -75,8 +75,9 @@ class Renderer {
         Say(token.text);
         return;
       case Type::kClause:
-        for (const Token& word : language_.Tokens(Clause().english()))
+        for (const Token& word : language_.Tokens(Clause().english())) {
           Say(word);
+        }
         return;
       case Type::kPhrase:
         if (!phrase.has_value()) return;
@@ -233,8 +234,9 @@ class Renderer {
     const auto& phrase = sketch_.phrases[token.slot];
     switch (token.type) {
       case Type::kClause:
-        for (const Token& word : language_.Tokens(Clause().french()))
+        for (const Token& word : language_.Tokens(Clause().french())) {
           Write(word);
+        }
         return;
       case Type::kClitic:
         WriteClitics();
@@ -326,8 +328,9 @@ class Renderer {
     ChooseForms(english_, [](absl::string_view word) {
       return absl::StrContains("aeiou", word.front());
     });
-    for (const EnglishWord& word : english_)
+    for (const EnglishWord& word : english_) {
       pair.source.emplace_back(word.text);
+    }
     ChooseForms(french_, [&](absl::string_view word) {
       return language_.BeginsWithVowelSound(word);
     });

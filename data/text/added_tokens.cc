@@ -74,8 +74,8 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens)
   }
 }
 
-const AddedToken* AddedTokens::FirstToken(bool normalized,
-                                          absl::string_view text) const {
+const AddedToken* AddedTokens::LeadingAddedToken(bool normalized,
+                                                 absl::string_view text) const {
   const auto byte = static_cast<unsigned char>(text.front());
   for (size_t i = first_[byte]; i < first_[byte + 1]; ++i) {
     const AddedToken& token = tokens_[i];
@@ -105,7 +105,8 @@ void AddedTokens::SplitBy(
     const {
   size_t begin = 0;  // beginning of the text that is not yet reported
   for (size_t at = 0; at < text.size(); ++at) {
-    const AddedToken* const token = FirstToken(normalized, text.substr(at));
+    const AddedToken* const token =
+        LeadingAddedToken(normalized, text.substr(at));
     if (token == nullptr) continue;
     const size_t first = token->left_strip ? SpaceBegin(text, begin, at) : at;
     size_t end = at + token->text.size();

@@ -59,7 +59,8 @@ class AddedTokens {
                    on_token) const;
   // Returns the longest token that `text` begins with, among the tokens whose
   // `normalized` has this value, or null. `text` must not be empty.
-  const AddedToken* FirstToken(bool normalized, absl::string_view text) const;
+  const AddedToken* LeadingAddedToken(bool normalized,
+                                      absl::string_view text) const;
 
   std::vector<AddedToken> tokens_;  // sorted by first byte, longest first
   std::array<size_t, 257> first_;   // index in tokens_, by first byte

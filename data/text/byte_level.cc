@@ -18,7 +18,7 @@ namespace {
 // The letters and numbers that Unicode 15.1 and 16 added. utf8proc of Debian 12
 // supports only Unicode 15. tools/parity/check_byte_pairs.py compares all code
 // points.
-constexpr CodePoints kNewLetters[] = {
+constexpr CodePointRange kNewLetters[] = {
     {0x1C89, 0x1C8A},   {0xA7CB, 0xA7CD},   {0xA7DA, 0xA7DC},
     {0x105C0, 0x105F3}, {0x10D4A, 0x10D65}, {0x10D6F, 0x10D85},
     {0x10EC2, 0x10EC4}, {0x11380, 0x11389}, {0x1138B, 0x1138B},
@@ -28,7 +28,7 @@ constexpr CodePoints kNewLetters[] = {
     {0x18CFF, 0x18CFF}, {0x1E5D0, 0x1E5ED}, {0x1E5F0, 0x1E5F0},
     {0x2EBF0, 0x2EE5D},
 };
-constexpr CodePoints kNewNumbers[] = {
+constexpr CodePointRange kNewNumbers[] = {
     {0x10D40, 0x10D49}, {0x116D0, 0x116E3}, {0x11BF0, 0x11BF9},
     {0x16130, 0x16139}, {0x16D70, 0x16D79}, {0x1CCF0, 0x1CCF9},
     {0x1E5F1, 0x1E5FA},

@@ -44,8 +44,8 @@ class BytePairs {
   //
   // Ignores post_processor, truncation and padding, because Encode() adds no
   // tokens to a text.
-  static absl::StatusOr<BytePairs> FromText(absl::string_view text,
-                                            absl::string_view path);
+  static absl::StatusOr<BytePairs> Parse(absl::string_view text,
+                                         absl::string_view path);
   // Returns a tokenizer.json, which transformers can also open.
   std::string ToText() const;
 
@@ -107,7 +107,7 @@ class BytePairs {
 // missing, reads vocab.json and merges.txt. <|endoftext|> is an added token if
 // vocab.json contains it. Further added tokens are read from added_tokens.json,
 // special_tokens_map.json and tokenizer_config.json, if these files exist.
-// Errors are the same as in FromText(). Tokens that are added around a text are
+// Errors are the same as in Parse(). Tokens that are added around a text are
 // also an error.
 absl::StatusOr<BytePairs> ReadBytePairs(const std::string& folder);
 

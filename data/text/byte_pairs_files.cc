@@ -365,8 +365,9 @@ absl::StatusOr<BytePairs> BytePairsReader::Finish(absl::string_view path) {
     for (std::string& problem : problems) {
       problem = absl::StrCat(path, ": error: ", problem);
     }
-    if (more > 0)
+    if (more > 0) {
       problems.push_back(absl::StrCat(path, ": ", more, " more errors"));
+    }
     return absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
   }
   std::vector<AddedToken> added;
@@ -376,8 +377,8 @@ absl::StatusOr<BytePairs> BytePairsReader::Finish(absl::string_view path) {
   return std::move(pairs_);
 }
 
-absl::StatusOr<BytePairs> BytePairs::FromText(absl::string_view text,
-                                              absl::string_view path) {
+absl::StatusOr<BytePairs> BytePairs::Parse(absl::string_view text,
+                                           absl::string_view path) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
   BytePairsReader reader;
   reader.ReadTokenizer(file.root());

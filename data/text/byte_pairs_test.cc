@@ -37,7 +37,7 @@ std::string TrainedText() {
 }
 
 BytePairs Trained() {
-  return BytePairs::FromText(TrainedText(), "trained.json").value();
+  return BytePairs::Parse(TrainedText(), "trained.json").value();
 }
 
 std::string Decoded(const BytePairs& pairs, const std::vector<int32_t>& ids) {
@@ -81,11 +81,11 @@ Json Small() {
 }
 
 BytePairs Of(const Json& json) {
-  return BytePairs::FromText(json.dump(), "t.json").value();
+  return BytePairs::Parse(json.dump(), "t.json").value();
 }
 
 absl::Status StatusOf(const Json& json) {
-  return BytePairs::FromText(json.dump(1), "t.json").status();
+  return BytePairs::Parse(json.dump(1), "t.json").status();
 }
 
 TEST(BytePairsTest, JoinsTheFirstMergesFirst) {
@@ -167,7 +167,7 @@ TEST(BytePairsTest, EncodesLongWordsInLinearTime) {
 TEST(BytePairsTest, WritesWhatItReads) {
   for (const BytePairs& pairs : {Of(Small()), Trained()}) {
     const std::string text = pairs.ToText();
-    const auto again = BytePairs::FromText(text, "again.json");
+    const auto again = BytePairs::Parse(text, "again.json");
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(again->ToText(), text);
     EXPECT_EQ(again->size(), pairs.size());
@@ -260,7 +260,7 @@ TEST(BytePairsTest, NamesUnsupportedFeatures) {
               HasSubstr("continuing_subword_prefix"));
   EXPECT_THAT(error("/model/ignore_merges", true),
               HasSubstr("ignore_merges must be false"));
-  EXPECT_THAT(BytePairs::FromText("[]", "t.json").status().message(),
+  EXPECT_THAT(BytePairs::Parse("[]", "t.json").status().message(),
               HasSubstr("t.json:1:1: error: the text must be a JSON object"));
   EXPECT_THAT(StatusOf(Json::object()).message(),
               AllOf(HasSubstr("pre_tokenizer is missing"),

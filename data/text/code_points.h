@@ -9,17 +9,17 @@
 
 namespace regard {
 
-struct CodePoints {
+struct CodePointRange {
   char32_t first;
   char32_t last;
 };
 
 // Whether `c` is in one of `ranges`, which must be in ascending order and must
 // not overlap.
-constexpr bool InRanges(absl::Span<const CodePoints> ranges, char32_t c) {
+constexpr bool InRanges(absl::Span<const CodePointRange> ranges, char32_t c) {
   const auto* const range = std::upper_bound(
       ranges.begin(), ranges.end(), c,
-      [](char32_t a, const CodePoints& b) { return a < b.first; });
+      [](char32_t a, const CodePointRange& b) { return a < b.first; });
   return range != ranges.begin() && c <= (range - 1)->last;
 }
 

@@ -53,10 +53,10 @@ class LabelledTextSource
 
   // If all lines are in the test split, a trained model can predict without a
   // file.
-  static DataPath Path(const Options& options) {
+  static DataPathRequirement Path(const Options& options) {
     return options.dev_fraction() == 0 && options.test_fraction() == 1
-               ? DataPath::kOptional
-               : DataPath::kRequired;
+               ? DataPathRequirement::kOptional
+               : DataPathRequirement::kRequired;
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {

@@ -59,11 +59,11 @@ std::string WithoutInvisible(absl::string_view text) {
 
 void SplitElided(std::string word, const Vocabulary& vocabulary,
                  std::vector<std::string>* words) {
-  while (!vocabulary.Contains(word)) {
+  while (!vocabulary.HasTextToken(word)) {
     const size_t apostrophe = word.find('\'');
     if (apostrophe == std::string::npos || apostrophe + 1 == word.size()) break;
     std::string first = word.substr(0, apostrophe + 1);
-    if (!vocabulary.Contains(first)) break;
+    if (!vocabulary.HasTextToken(first)) break;
     words->push_back(std::move(first));
     word.erase(0, apostrophe + 1);
   }
@@ -115,7 +115,7 @@ std::vector<std::string> PrepareWords(absl::string_view text,
   return words;
 }
 
-void TextCounts::AddSeparators(absl::string_view text, int text_version) {
+void TextCounts::CountSeparators(absl::string_view text, int text_version) {
   const bool is_plain = std::all_of(
       text.begin(), text.end(), [](char c) { return c >= ' ' && c < '\x7f'; });
   if (text_version == 0 || is_plain) return;
@@ -129,8 +129,9 @@ std::string TextCounts::Note(absl::string_view where) const {
   std::vector<std::string> parts;
   const auto add = [&](int64_t count, absl::string_view one,
                        absl::string_view many) {
-    if (count > 0)
+    if (count > 0) {
       parts.push_back(absl::StrCat(count, count == 1 ? one : many));
+    }
   };
   add(carriage_returns,
       " line ends in a carriage return, which is not part of the text",

@@ -66,7 +66,7 @@ struct TextCounts {
 
   // Counts the white space other than U+0020 in a sentence that is split into
   // words.
-  void AddSeparators(absl::string_view text, int text_version);
+  void CountSeparators(absl::string_view text, int text_version);
   // Returns a note such as "data.path: 3 blank lines are ignored; ...", or
   // "" if all counts are 0.
   std::string Note(absl::string_view where) const;

@@ -107,8 +107,8 @@ TEST(IsBlankLineTest, MayHaveWhiteSpaceFromVersion1) {
 
 TEST(TextCountsTest, SayWhatWasNormalised) {
   TextCounts counts = {.carriage_returns = 2, .blank_lines = 1};
-  counts.AddSeparators("a b\u00a0c\td", 1);
-  counts.AddSeparators("a\u00a0c", 0);
+  counts.CountSeparators("a b\u00a0c\td", 1);
+  counts.CountSeparators("a\u00a0c", 0);
   EXPECT_EQ(counts.Note("data.path"),
             "data.path: 2 lines end in a carriage return, which is not part of "
             "the text; 1 blank line is ignored; 2 white-space characters other "

@@ -34,7 +34,7 @@ class ScoredPairsSource
     : public WithOptions<DataSource<ScoredPairsData>, ScoredPairsConfig> {
  public:
   using WithOptions::WithOptions;
-  static constexpr DataPath kPath = DataPath::kOptional;
+  static constexpr DataPathRequirement kPath = DataPathRequirement::kOptional;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);

@@ -233,8 +233,8 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
 }
 
 template <typename Visit>
-void SentencepieceModel::ForEachPiece(absl::string_view text,
-                                      Visit visit) const {
+void SentencepieceModel::ForEachCandidatePiece(absl::string_view text,
+                                               Visit visit) const {
   for (size_t begin = 0; begin < text.size();) {
     const size_t character = FirstCharacter(text.substr(begin)).bytes.size();
     bool single = false;
@@ -265,13 +265,14 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByScores(
     int64_t begin = -1;  // beginning of the last piece of the best path
   };
   std::vector<Best> best(text.size() + 1);
-  ForEachPiece(text, [&](size_t begin, size_t bytes, const Piece* piece) {
-    Best& end = best[begin + bytes];
-    const double candidate = Score(piece, bytes) + best[begin].score;
-    if (end.begin < 0 || candidate > end.score) {
-      end = {static_cast<float>(candidate), static_cast<int64_t>(begin)};
-    }
-  });
+  ForEachCandidatePiece(
+      text, [&](size_t begin, size_t bytes, const Piece* piece) {
+        Best& end = best[begin + bytes];
+        const double candidate = Score(piece, bytes) + best[begin].score;
+        if (end.begin < 0 || candidate > end.score) {
+          end = {static_cast<float>(candidate), static_cast<int64_t>(begin)};
+        }
+      });
   std::vector<absl::string_view> pieces;
   for (auto end = static_cast<int64_t>(text.size()); end > 0;) {
     const int64_t begin = best[end].begin;
@@ -286,12 +287,13 @@ std::vector<absl::string_view> SentencepieceModel::SampleByScores(
     absl::string_view text, const SubwordSamplingConfig& sampling,
     const RandomStream& random) const {
   UnigramLattice lattice(static_cast<int64_t>(text.size()));
-  ForEachPiece(text, [&](size_t begin, size_t bytes, const Piece* piece) {
-    lattice.Add(static_cast<int64_t>(begin),
-                static_cast<int64_t>(begin + bytes),
-                static_cast<float>(
-                    Score(piece, CharactersOf(text.substr(begin, bytes)))));
-  });
+  ForEachCandidatePiece(
+      text, [&](size_t begin, size_t bytes, const Piece* piece) {
+        lattice.Add(static_cast<int64_t>(begin),
+                    static_cast<int64_t>(begin + bytes),
+                    static_cast<float>(
+                        Score(piece, CharactersOf(text.substr(begin, bytes)))));
+      });
   const PieceEnds ends = sampling.nbest_size() < 0
                              ? lattice.Sample(sampling.alpha(), random)
                              : lattice.SampleNBest(sampling.nbest_size(),

@@ -107,9 +107,9 @@ class SentencepieceModel {
   // split, in ascending order of `begin`. A character without a piece counts as
   // a piece. `piece` is then null.
   template <typename Visit>
-  void ForEachPiece(absl::string_view text, Visit visit) const;
-  // Returns the score of a `piece` from ForEachPiece(). As in the library,
-  // `length` counts bytes in the search for the best segmentation, and
+  void ForEachCandidatePiece(absl::string_view text, Visit visit) const;
+  // Returns the score of a `piece` from ForEachCandidatePiece(). As in the
+  // library, `length` counts bytes in the search for the best segmentation, and
   // characters in sampling.
   double Score(const Piece* piece, size_t length) const;
   // Returns the characters of `text`. User-defined pieces are not split.

@@ -52,8 +52,9 @@ class TextSource : public WithOptions<DataSource<TextData>, TextConfig> {
 
   // If the whole file is the test split, a trained model can predict without
   // data.path.
-  static DataPath Path(const Options& options) {
-    return IsTest(options) ? DataPath::kOptional : DataPath::kRequired;
+  static DataPathRequirement Path(const Options& options) {
+    return IsTest(options) ? DataPathRequirement::kOptional
+                           : DataPathRequirement::kRequired;
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
@@ -168,7 +169,7 @@ class PlaceholderTextSource
     : public WithOptions<DataSource<TextData>, PlaceholderTextConfig> {
  public:
   using WithOptions::WithOptions;
-  static constexpr DataPath kPath = DataPath::kIgnored;
+  static constexpr DataPathRequirement kPath = DataPathRequirement::kIgnored;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);

@@ -121,7 +121,8 @@ TEST(TextSourceTest, AllOfAFileMayBeTest) {
   RegisterTextSourceInDataSourceRegistry(sources);
   Data config;
   *config.mutable_text() = Shares(0, 1);
-  EXPECT_EQ(sources.Find(config)->path(config.text()), DataPath::kOptional);
+  EXPECT_EQ(sources.Find(config)->path(config.text()),
+            DataPathRequirement::kOptional);
   const auto source = sources.Create(config);
   const std::string path = absl::StrCat(::testing::TempDir(), "/all_test");
   std::ofstream(path) << "ab\u00e9";

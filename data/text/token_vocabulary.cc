@@ -72,7 +72,7 @@ absl::StatusOr<WordPiece> ParseTokens(const std::string& text,
                                       const std::string& path,
                                       const WordPieceOptions& options) {
   if (!absl::EndsWith(path, ".json")) {
-    return WordPiece::FromText(text, path, options);
+    return WordPiece::Parse(text, path, options);
   }
   REGARD_ASSIGN_OR_RETURN(JsonFile json, JsonFile::Parse(text, path));
   std::vector<std::string> tokens = TokensOfTokenizer(json.root());
@@ -82,10 +82,10 @@ absl::StatusOr<WordPiece> ParseTokens(const std::string& text,
 
 }  // namespace
 
-TokenVocabulary ReadTokenVocabulary(const std::string& path,
-                                    absl::string_view text,
-                                    const WordPieceOptions& options,
-                                    int64_t min_frequency) {
+LoadedVocabulary ReadTokenVocabulary(const std::string& path,
+                                     absl::string_view text,
+                                     const WordPieceOptions& options,
+                                     int64_t min_frequency) {
   std::string problem;
   if (!path.empty()) {
     const std::string file = ResolveUserPath(path);

@@ -73,8 +73,9 @@ absl::Status TokenList::AppendText(absl::string_view text,
       return error("the token must use only the escapes of C, such as \\n");
     }
     if (token.empty()) return error("the line is empty; expected a token");
-    if (absl::StrContains(token, '\0'))
+    if (absl::StrContains(token, '\0')) {
       return error("the token must not contain a NUL byte");
+    }
     if (FindInvalidUtf8(token).has_value()) {
       return error("the token must be valid UTF-8");
     }
@@ -111,8 +112,8 @@ Vocabulary::Vocabulary(const TokenCounts& counts, int64_t min_frequency)
   }
 }
 
-absl::StatusOr<Vocabulary> Vocabulary::FromText(absl::string_view text,
-                                                absl::string_view path) {
+absl::StatusOr<Vocabulary> Vocabulary::Parse(absl::string_view text,
+                                             absl::string_view path) {
   Vocabulary vocabulary;
   REGARD_RETURN_IF_ERROR(vocabulary.AppendText(text, path));
   return vocabulary;
@@ -123,7 +124,7 @@ int32_t Vocabulary::Id(absl::string_view token) const {
   return id < 0 ? kUnknown : id;
 }
 
-bool Vocabulary::Contains(absl::string_view token) const {
+bool Vocabulary::HasTextToken(absl::string_view token) const {
   return Id(token) >= kReserved;
 }
 

@@ -99,13 +99,13 @@ class Vocabulary : public TokenList, public ReservedIds {
 
   // Reads the result of ToText(). `path` names the text in errors, which begin
   // with path:line.
-  static absl::StatusOr<Vocabulary> FromText(absl::string_view text,
-                                             absl::string_view path);
+  static absl::StatusOr<Vocabulary> Parse(absl::string_view text,
+                                          absl::string_view path);
 
   // Returns the id of a token, or kUnknown if there is none. Does not allocate.
   int32_t Id(absl::string_view token) const;
   // Whether text can contain the token. False for reserved tokens.
-  bool Contains(absl::string_view token) const;
+  bool HasTextToken(absl::string_view token) const;
 
   // Returns one id per token, without <bos> and <eos>. The token "<eos>" gets
   // the id of unknown tokens.

@@ -43,7 +43,7 @@ TEST(VocabularyTest, LeavesOutRareTokens) {
   const Vocabulary vocabulary = Counted({"a", "b", "b", "c", "c", "c"}, 2);
   EXPECT_EQ(vocabulary.size(), 6);
   EXPECT_EQ(vocabulary.Id("a"), Vocabulary::kUnknown);
-  EXPECT_FALSE(vocabulary.Contains("a"));
+  EXPECT_FALSE(vocabulary.HasTextToken("a"));
   EXPECT_EQ(vocabulary.Id("c"), 4);
   EXPECT_EQ(vocabulary.Id("b"), 5);
 }
@@ -68,9 +68,9 @@ TEST(VocabularyTest, TextCannotSpellReservedTokens) {
   EXPECT_EQ(vocabulary.size(), 5);
   EXPECT_THAT(vocabulary.Encode({"<eos>", "a", "<bos>", "<pad>"}),
               ElementsAre(0, 4, 0, 0));
-  EXPECT_TRUE(vocabulary.Contains("a"));
-  EXPECT_FALSE(vocabulary.Contains("<eos>"));
-  EXPECT_FALSE(vocabulary.Contains("<unk>"));
+  EXPECT_TRUE(vocabulary.HasTextToken("a"));
+  EXPECT_FALSE(vocabulary.HasTextToken("<eos>"));
+  EXPECT_FALSE(vocabulary.HasTextToken("<unk>"));
 }
 
 TEST(VocabularyTest, DecodesUpToTheEnd) {
@@ -89,7 +89,7 @@ TEST(VocabularyDeathTest, RefusesIdsOutOfRange) {
 TEST(VocabularyTest, ReadsTheTextThatItWrites) {
   const Vocabulary vocabulary = Counted({"\xc3\xa9t\xc3\xa9", "a b", "#"});
   const absl::StatusOr<Vocabulary> read =
-      Vocabulary::FromText(vocabulary.ToText(), "v.txt");
+      Vocabulary::Parse(vocabulary.ToText(), "v.txt");
   ASSERT_THAT(read, IsOk());
   EXPECT_EQ(*read, vocabulary);
   EXPECT_EQ(read->Id("#"), 6);
@@ -103,7 +103,7 @@ struct Malformed {
 class MalformedVocabularyTest : public ::testing::TestWithParam<Malformed> {};
 
 TEST_P(MalformedVocabularyTest, IsALocatedError) {
-  EXPECT_THAT(Vocabulary::FromText(GetParam().text, "v.txt"),
+  EXPECT_THAT(Vocabulary::Parse(GetParam().text, "v.txt"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr(GetParam().message)));
 }

@@ -29,7 +29,7 @@ constexpr size_t kMaxProblems = 20;
 // that Unicode added after version 8, up to version 17. The `tokenizers`
 // library uses the categories of Unicode 8, so it treats these characters as
 // letters. The ranges contain no other characters of these categories.
-constexpr CodePoints kAfterUnicode8[] = {
+constexpr CodePointRange kAfterUnicode8[] = {
     {0x061D, 0x061D},   {0x07FD, 0x07FD},   {0x0890, 0x08E2},
     {0x09FD, 0x09FE},   {0x0A76, 0x0A76},   {0x0AFA, 0x0AFF},
     {0x0B55, 0x0B55},   {0x0C04, 0x0C3C},   {0x0C77, 0x0C77},
@@ -48,7 +48,7 @@ constexpr CodePoints kAfterUnicode8[] = {
 
 // The ranges of Chinese characters in the `tokenizers` library. BERT's own
 // program has 0x2B820 instead of 0x2B920.
-constexpr CodePoints kChinese[] = {
+constexpr CodePointRange kChinese[] = {
     {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
     {0x20000, 0x2A6DF}, {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF},
     {0x2F800, 0x2FA1F},
@@ -252,9 +252,9 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
   return absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
 }
 
-absl::StatusOr<WordPiece> WordPiece::FromText(absl::string_view text,
-                                              absl::string_view path,
-                                              const WordPieceOptions& options) {
+absl::StatusOr<WordPiece> WordPiece::Parse(absl::string_view text,
+                                           absl::string_view path,
+                                           const WordPieceOptions& options) {
   absl::ConsumeSuffix(&text, "\n");
   std::vector<std::string> tokens;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {

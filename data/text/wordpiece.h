@@ -75,9 +75,9 @@ class WordPiece : public TokenList {
                                           const WordPieceOptions& options);
   // Makes a tokenizer from the text of a file with one token per line. Errors
   // are the same as in Create().
-  static absl::StatusOr<WordPiece> FromText(absl::string_view text,
-                                            absl::string_view path,
-                                            const WordPieceOptions& options);
+  static absl::StatusOr<WordPiece> Parse(absl::string_view text,
+                                         absl::string_view path,
+                                         const WordPieceOptions& options);
 
   // Returns the words of a text before they are split into pieces, without
   // special tokens.

@@ -61,7 +61,7 @@ TEST(WordPieceTest, AgreesWithTheTokenizersLibrary) {
     std::string text;
     ASSERT_TRUE(absl::CUnescape(fields[1], &text)) << line;
     const auto pieces =
-        WordPiece::FromText(vocabulary, "vocab.txt", Named(fields[0]));
+        WordPiece::Parse(vocabulary, "vocab.txt", Named(fields[0]));
     ASSERT_TRUE(pieces.ok()) << pieces.status();
     EXPECT_EQ(absl::StrJoin(pieces->Tokenize(text), " "), fields[2]) << line;
     ++cases;
@@ -212,7 +212,7 @@ TEST(WordPieceTest, FindsItsTokens) {
   EXPECT_TRUE(pieces.IsSpecial(pieces.mask()));
   EXPECT_FALSE(pieces.IsSpecial(5));
   const auto again =
-      WordPiece::FromText(pieces.ToText(), "vocab.txt", WordPieceOptions());
+      WordPiece::Parse(pieces.ToText(), "vocab.txt", WordPieceOptions());
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->ToText(), pieces.ToText());
   EXPECT_DEATH(pieces.Token(8), "8 vs. 8");
@@ -222,7 +222,7 @@ TEST(WordPieceTest, FindsItsTokens) {
 
 TEST(WordPieceTest, NamesAllProblemsOfAVocabulary) {
   const auto of = [](absl::string_view text) {
-    return WordPiece::FromText(text, "v.txt", WordPieceOptions()).status();
+    return WordPiece::Parse(text, "v.txt", WordPieceOptions()).status();
   };
   EXPECT_THAT(
       of("[UNK]\na\n\na\n[CLS]\nb\xff\n"),
@@ -241,7 +241,7 @@ TEST(WordPieceTest, NamesAllProblemsOfAVocabulary) {
                                  HasSubstr("v.txt: 9 more errors")));
   // Lines may end with \r\n. The padding and mask tokens may be missing.
   const auto pieces =
-      WordPiece::FromText("[UNK]\r\n[CLS]\r\n[SEP]\r\na", "v.txt", {});
+      WordPiece::Parse("[UNK]\r\n[CLS]\r\n[SEP]\r\na", "v.txt", {});
   ASSERT_TRUE(pieces.ok()) << pieces.status();
   EXPECT_EQ(pieces->mask(), -1);
   EXPECT_EQ(pieces->Find("[PAD]"), -1);

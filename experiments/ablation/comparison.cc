@@ -209,7 +209,7 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
     seeds = std::max(seeds, comparison.differences.n);
   }
   const size_t count = MostOfAMetric(
-      comparisons, [](const Comparison& c) { return c.IsMeasured(); });
+      comparisons, [](const Comparison& c) { return c.IsApplicable(); });
   std::vector<Block> notes;
   if (missing) {
     notes.push_back(
@@ -270,7 +270,7 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   std::map<std::string, std::vector<double*>> over_examples;
   for (Comparison& comparison : all) {
     // Does not correct for comparisons whose runs do not measure the metric.
-    if (!comparison.IsMeasured()) continue;
+    if (!comparison.IsApplicable()) continue;
     over_seeds[comparison.metric].push_back(&comparison.corrected_p_value);
     if (!comparison.over_examples.has_value()) continue;
     over_examples[comparison.metric].push_back(

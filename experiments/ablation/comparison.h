@@ -48,7 +48,7 @@ struct Comparison {
 
   // Whether the runs at this value have the metric, or would have it if they
   // had not failed.
-  bool IsMeasured() const { return differences.n > 0 || missing_pairs > 0; }
+  bool IsApplicable() const { return differences.n > 0 || missing_pairs > 0; }
   bool IsSignificant() const { return corrected_p_value <= kSignificanceLevel; }
 };
 

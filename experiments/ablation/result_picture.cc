@@ -103,7 +103,7 @@ ForestPlot AxisPlot(const Grid& grid, const std::string& metric, size_t axis,
       {.label = plot.baseline, .values = ValuesOf(grid, metric, axis, base)});
   for (const Comparison& comparison : comparisons) {
     if (comparison.metric != metric || comparison.axis != axis) continue;
-    if (comparison.IsMeasured()) plot.rows.push_back(RowOf(grid, comparison));
+    if (comparison.IsApplicable()) plot.rows.push_back(RowOf(grid, comparison));
   }
   return plot;
 }
@@ -167,7 +167,7 @@ std::string ResultInWords(const Grid& grid,
   size_t tests = 0;
   int seeds = 0;
   for (const Comparison& comparison : comparisons) {
-    if (comparison.metric != metric || !comparison.IsMeasured()) continue;
+    if (comparison.metric != metric || !comparison.IsApplicable()) continue;
     ++tests;
     seeds = std::max(seeds, comparison.differences.n);
   }
@@ -177,7 +177,7 @@ std::string ResultInWords(const Grid& grid,
     bool missing = false;
     for (const Comparison& comparison : comparisons) {
       if (comparison.metric != metric || comparison.axis != axis ||
-          !comparison.IsMeasured()) {
+          !comparison.IsApplicable()) {
         continue;
       }
       if (comparison.IsSignificant()) {

@@ -74,7 +74,7 @@ std::string HeadText(const LabelledMatrix& map, absl::Span<const double> head) {
 
 std::string MapText(const LabelledMatrix& map) {
   nlohmann::ordered_json gold = nlohmann::ordered_json::array();
-  for (const MatrixCell& cell : map.gold) {
+  for (const CellRectangle& cell : map.gold) {
     gold.push_back({cell.row, cell.column});
   }
   const auto append = [&](std::string* text, const std::vector<double>& head) {

@@ -75,7 +75,7 @@ double MeanLength(const EvaluatedSet& set, absl::Span<const size_t> examples) {
 
 }  // namespace
 
-MetricByLength MeasureByLength(absl::Span<const NamedEvaluatedSet> runs,
+MetricByLength MeasureByLength(absl::Span<const EvaluatedSetOfRun> runs,
                                uint64_t seed) {
   MetricByLength result;
   if (runs.empty() || runs[0].set->metrics.empty()) return result;
@@ -91,7 +91,7 @@ MetricByLength MeasureByLength(absl::Span<const NamedEvaluatedSet> runs,
     result.table.rows.push_back(
         {ranges.Label(index), absl::StrCat(examples.size())});
   }
-  for (const NamedEvaluatedSet& run : runs) {
+  for (const EvaluatedSetOfRun& run : runs) {
     result.table.header.push_back(run.name);
     Series series;
     series.name = run.name;

@@ -14,7 +14,7 @@
 namespace regard {
 
 // The results of a run on an evaluated set.
-struct NamedEvaluatedSet {
+struct EvaluatedSetOfRun {
   std::string name = {};  // name of the run
   const EvaluatedSet* set = nullptr;
 };
@@ -30,7 +30,7 @@ struct MetricByLength {
 // The last range includes the longest 2 % of the examples. Bands and brackets
 // are 95 % bootstrap intervals with the given seed. The result has no rows if
 // there are fewer than two ranges, or no metric.
-MetricByLength MeasureByLength(absl::Span<const NamedEvaluatedSet> runs,
+MetricByLength MeasureByLength(absl::Span<const EvaluatedSetOfRun> runs,
                                uint64_t seed);
 
 // Returns up to five of the worst and up to five of the best examples. Uses the

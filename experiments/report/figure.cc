@@ -164,7 +164,7 @@ std::string Legend(const LabelledMatrix& map, const ColorScale& scale) {
 constexpr double kStrongestTint = 0.8;
 
 // Returns the start of a <rect> element that covers `cells` of the grid.
-std::string RectOver(const WeightedImage& picture, const MatrixCell& cells) {
+std::string RectOver(const WeightedImage& picture, const CellRectangle& cells) {
   const double height = static_cast<double>(picture.height) / picture.rows;
   const double width = static_cast<double>(picture.width) / picture.columns;
   return absl::StrFormat("<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"",
@@ -215,7 +215,7 @@ std::string HeatMapFigure(const LabelledMatrix& map, Json& figures) {
         << "heat map " << map.title;
     json["heads"].push_back(HeadJson(map, head, decimals, !scale.is_signed));
   }
-  for (const MatrixCell& cell : map.gold) {
+  for (const CellRectangle& cell : map.gold) {
     json["gold"].push_back({cell.row, cell.column});
   }
   const std::string title = FullTitle(map);
@@ -257,7 +257,7 @@ std::string WeightedImageSvg(const WeightedImage& picture) {
         &elements, "%s fill-opacity=\"%.2f\"><title>%.3f</title></rect>",
         RectOver(picture, {row, column}), kStrongestTint * share, weight);
   }
-  for (const MatrixCell& block : picture.gold) {
+  for (const CellRectangle& block : picture.gold) {
     absl::StrAppend(&elements, RectOver(picture, block), " class=\"gold\"/>");
   }
   return elements;
@@ -324,7 +324,7 @@ HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head) {
   const double largest = ScaleOf(map).largest;
   const Rgb gold_color = PageColors("--gold")[0];
   std::vector<bool> bordered(map.heads[head].size());
-  for (const MatrixCell& gold : map.gold) {
+  for (const CellRectangle& gold : map.gold) {
     bordered[gold.row * columns + gold.column] = cell >= kSmallestBordered;
   }
   const auto on_edge = [cell](int pixel) {

@@ -266,8 +266,9 @@ TEST(HeatMapFigureTest, ACellTakesFewBytes) {
   std::minstd_rand random(1);
   map.heads.assign(8, std::vector<double>(2500));
   for (std::vector<double>& head : map.heads) {
-    for (double& weight : head)
+    for (double& weight : head) {
       weight = static_cast<double>(random() % 1000) / 1000;
+    }
   }
   const auto [html, data] = Draw(map);
   EXPECT_LE(html.size() + data.dump().size(), 6u * 8 * 2500);

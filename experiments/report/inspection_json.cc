@@ -43,7 +43,7 @@ Json Heads(const std::vector<float>& numbers, const AttentionMap<float>& map) {
   return heads;
 }
 
-Json JsonOf(const TraceLabels& labels, const AttentionMap<float>& map) {
+Json JsonOf(const TraceDescription& labels, const AttentionMap<float>& map) {
   Json json = {{"site", map.site},
                {"name", map.name},
                {"rows", labels.QueryLabels(map.site, map.shape[2])},
@@ -51,7 +51,7 @@ Json JsonOf(const TraceLabels& labels, const AttentionMap<float>& map) {
                {"heads", Heads(map.weights, map)}};
   if (!map.gradients.empty()) json["gradients"] = Heads(map.gradients, map);
   if (!map.over_memory || labels.gold.empty()) return json;
-  for (const TraceLabels::Link& link : labels.gold) {
+  for (const TraceDescription::Link& link : labels.gold) {
     json["gold"].push_back({link.query, link.key});
   }
   return json;
@@ -102,7 +102,7 @@ class Arrays {
 
 nlohmann::ordered_json InspectionJson(const InspectedPrediction& prediction) {
   const Inspection<float>& inspection = prediction.inspection;
-  const TraceLabels& labels = inspection.labels;
+  const TraceDescription& labels = inspection.labels;
   Json json = {{"input", labels.input},
                {"answer", labels.prediction},
                {"output_unit", labels.output_unit},
@@ -123,7 +123,7 @@ nlohmann::ordered_json InspectionJson(const InspectedPrediction& prediction) {
   for (const LogitLensLayer& layer : inspection.lens) {
     json["lens"].push_back(JsonOf(layer, inspection.lens_rows));
   }
-  for (const InputGradients& of : inspection.inputs) {
+  for (const InputGradientNorms& of : inspection.inputs) {
     json["inputs"].push_back(
         {{"site", of.site}, {"labels", of.labels}, {"norms", of.norms}});
   }
@@ -170,7 +170,7 @@ absl::Status WriteInspectionArrays(const InspectedPrediction& prediction,
     arrays.Add(absl::StrCat("importance/", of.site), {size(of.heads)},
                of.heads);
   }
-  for (const InputGradients& of : inspection.inputs) {
+  for (const InputGradientNorms& of : inspection.inputs) {
     arrays.Add(absl::StrCat("gradient_norm/", of.site), {size(of.norms)},
                of.norms);
   }

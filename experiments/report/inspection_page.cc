@@ -55,9 +55,9 @@ const HeadImportance* ImportanceOf(const Inspection<float>& inspection,
 
 // Returns the image of the keys, or of the queries if `of_queries`. Null if
 // they are not patches of an image.
-const TracedImage* ImageOf(const TraceLabels& labels, const std::string& site,
-                           bool of_queries = false) {
-  const TracedSites* const of = labels.Find(site);
+const TracedImage* ImageOf(const TraceDescription& labels,
+                           const std::string& site, bool of_queries = false) {
+  const SiteSequences* const of = labels.Find(site);
   if (of == nullptr) return nullptr;
   const TracedSequence& sequence =
       labels.sequences[of_queries ? of->queries : of->keys];
@@ -92,7 +92,7 @@ std::vector<double> PatchesOf(const TracedImage& image,
 std::vector<WeightedImage> PicturesOf(const Inspection<float>& inspection,
                                       const AttentionMap<float>& map,
                                       int only = -1) {
-  const TraceLabels& labels = inspection.labels;
+  const TraceDescription& labels = inspection.labels;
   const TracedImage& image = *ImageOf(labels, map.site);
   const LabelledMatrix matrix = WeightsOf(labels, map);
   const size_t keys = matrix.columns.size();
@@ -176,7 +176,7 @@ std::vector<LabelledMatrix> MatricesOf(const PatchedOutput& patched) {
 
 // Adds the weights of a map to the grid of its stack, for one head, or for all
 // heads if `head` is -1.
-void AddToGrid(const TraceLabels& labels, const AttentionMap<float>& map,
+void AddToGrid(const TraceDescription& labels, const AttentionMap<float>& map,
                int head, std::vector<MapGrid>* grids) {
   LabelledMatrix weights = WeightsOf(labels, map);
   std::vector<std::string> head_names;
@@ -286,7 +286,7 @@ Section LensOf(const Inspection<float>& inspection) {
 Section InputsOf(const Inspection<float>& inspection) {
   Section section = {"Inputs", {}};
   Maps maps;
-  for (const InputGradients& of : inspection.inputs) {
+  for (const InputGradientNorms& of : inspection.inputs) {
     const std::vector<double> shares = SharesOf(of.norms);
     if (const TracedImage* const image =
             ImageOf(inspection.labels, of.site, /*of_queries=*/true);
@@ -400,7 +400,7 @@ std::string InspectionSvg(const InspectedPrediction& prediction,
                           const FigureChoice& choice) {
   const Inspection<float>& inspection = prediction.inspection;
   std::vector<MapGrid> grids;
-  std::vector<WeightedImageRow> pictures;
+  std::vector<WeightedImagesRow> pictures;
   for (const AttentionMap<float>& map : inspection.maps) {
     if (choice.layer >= 0 && map.layer != choice.layer) continue;
     if (choice.head >= map.shape[1]) continue;

@@ -45,7 +45,7 @@ AttentionMap<float> Map(const std::string& name, bool over_memory,
 InspectedPrediction Classified() {
   InspectedPrediction prediction;
   Inspection<float>& inspection = prediction.inspection;
-  TraceLabels& labels = inspection.labels;
+  TraceDescription& labels = inspection.labels;
   labels.input = "a b";
   labels.prediction = "good";
   labels.sequences = {{.name = "text", .labels = {"a", "b"}}};
@@ -181,7 +181,7 @@ std::string ContentOf(const InspectedPrediction& prediction) {
 InspectedPrediction Translated(std::optional<TracedImage> image) {
   InspectedPrediction prediction = Classified();
   Inspection<float>& inspection = prediction.inspection;
-  TraceLabels& labels = inspection.labels;
+  TraceDescription& labels = inspection.labels;
   labels.sequences = {
       {.name = "source", .labels = {"a", "b", "c"}, .image = std::move(image)},
       {.name = "target", .labels = {"<bos>", "x"}, .writes = {"x", "<eos>"}}};

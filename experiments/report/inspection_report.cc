@@ -55,7 +55,8 @@ struct OutputAlignment {
 };
 
 OutputAlignment AlignmentOf(const Inspection<float>& inspection) {
-  OutputAlignment alignment_of_outputs = {.weights = inspection.Alignment()};
+  OutputAlignment alignment_of_outputs = {.weights =
+                                              inspection.AlignmentWeights()};
   const AttentionMap<float>* const alignment = inspection.AlignmentMap();
   if (alignment == nullptr) return alignment_of_outputs;
   alignment_of_outputs.keys =
@@ -105,7 +106,7 @@ double MeanEntropy(const Inspection<float>& inspection) {
 // Returns the text for the chosen output, such as "Log probability of the whole
 // -1.2".
 std::string ChosenText(const Inspection<float>& inspection) {
-  const TraceLabels& labels = inspection.labels;
+  const TraceDescription& labels = inspection.labels;
   if (labels.outputs.empty()) return "";
   const std::string of =
       inspection.chosen == kAllOutputs
@@ -126,7 +127,7 @@ bool HasLooks(const Inspection<float>& inspection) {
 }  // namespace
 
 Table OutputsTable(const Inspection<float>& inspection) {
-  const TraceLabels& labels = inspection.labels;
+  const TraceDescription& labels = inspection.labels;
   const bool looks_somewhere = HasLooks(inspection);
   Table table = {{labels.successive ? "word" : "output", labels.output_unit}};
   OutputAlignment alignment_of_outputs;
@@ -162,17 +163,17 @@ Table OutputsTable(const Inspection<float>& inspection) {
 }
 
 std::string ErrorRateText(const Inspection<float>& inspection) {
-  const TraceLabels& labels = inspection.labels;
+  const TraceDescription& labels = inspection.labels;
   const AttentionMap<float>* const map = inspection.AlignmentMap();
   if (map == nullptr || !map->over_memory || !labels.successive) return "";
-  const TracedSites* const of = labels.Find(map->site);
+  const SiteSequences* const of = labels.Find(map->site);
   if (of == nullptr || labels.sequences[of->keys].image.has_value()) return "";
   if (labels.gold.empty()) return "no gold alignment is known for this pair";
   std::vector<AlignmentLink> gold;
-  for (const TraceLabels::Link& link : labels.gold) {
+  for (const TraceDescription::Link& link : labels.gold) {
     gold.push_back({.target = link.query, .source = link.key});
   }
-  const std::vector<double> alignment = inspection.Alignment();
+  const std::vector<double> alignment = inspection.AlignmentWeights();
   // Does not count the final <eos>, which is missing if a length limit has
   // truncated the text.
   const auto words = [](const std::vector<std::string>& all) {
@@ -199,7 +200,7 @@ Section AttentionSection(absl::Span<const Inspection<float>> inspections) {
                      {AttentionCaution(),
                       words ? kGradientsMeaning : kOutputGradientsMeaning}};
   for (const Inspection<float>& inspection : inspections) {
-    const TraceLabels& labels = inspection.labels;
+    const TraceDescription& labels = inspection.labels;
     std::vector<std::string> facts;
     const std::string read = absl::StrJoin(labels.sequences[0].labels, " ");
     const std::string& written =
@@ -250,7 +251,7 @@ Section AttentionSection(absl::Span<const Inspection<float>> inspections) {
 
 std::string InspectionText(const Inspection<float>& inspection,
                            const AlignmentTextStyle& style) {
-  const TraceLabels& labels = inspection.labels;
+  const TraceDescription& labels = inspection.labels;
   std::string text = absl::StrCat(
       PrintableText(
           labels.successive && labels.writer > 0

@@ -37,7 +37,7 @@ AttentionMap<float> Map(bool over_memory, const std::string& name,
 
 Inspection<float> TwoSteps(std::vector<AttentionMap<float>> maps) {
   Inspection<float> inspection;
-  TraceLabels& labels = inspection.labels;
+  TraceDescription& labels = inspection.labels;
   labels.sequences = {
       {.name = "source", .labels = {"a", "<eos>"}},
       {.name = "target", .labels = {"<bos>", "b"}, .writes = {"b", "<eos>"}}};

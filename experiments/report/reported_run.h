@@ -15,7 +15,7 @@
 
 namespace regard {
 
-struct RunReport {
+struct ReportedRun {
   std::string name = {};
   Showcase showcase = {};
   std::vector<MetricInfo> metric_infos = {};

@@ -55,7 +55,7 @@ Plot PlotOf(const MetricCurves& curves, const MetricInfo& metric) {
 }
 
 // Returns the metrics with their comparisons, ordered by split.
-std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
+std::vector<ShownMetric> OrderedMetrics(const ReportedRun& report) {
   std::vector<ShownMetric> metrics;
   for (const absl::string_view split : kSplits) {
     for (const auto& [name, value] : report.metrics) {
@@ -87,7 +87,7 @@ std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
 // Moves the metrics that the first screen shows to the front, and returns their
 // number. The first screen shows all metrics if there are few. If not, it shows
 // metrics of the first split, in the order of their declaration.
-std::ptrdiff_t MoveForemostFirst(const RunReport& report,
+std::ptrdiff_t MoveForemostFirst(const ReportedRun& report,
                                  std::vector<ShownMetric>& metrics) {
   if (std::ssize(metrics) <= kMaxCards) return std::ssize(metrics);
   const std::string& first = metrics.front().name;
@@ -107,9 +107,9 @@ std::ptrdiff_t MoveForemostFirst(const RunReport& report,
 }
 
 // Returns the set, and the set of the baseline if it has the same examples.
-std::vector<NamedEvaluatedSet> SetsLike(const EvaluatedSet& set,
-                                        const RunReport& report) {
-  std::vector<NamedEvaluatedSet> runs = {{report.name, &set}};
+std::vector<EvaluatedSetOfRun> SetsLike(const EvaluatedSet& set,
+                                        const ReportedRun& report) {
+  std::vector<EvaluatedSetOfRun> runs = {{report.name, &set}};
   for (const EvaluatedSet& baseline : report.baseline_sets) {
     if (HaveSameExamples(set, baseline)) {
       runs.push_back({report.baseline_name, &baseline});
@@ -138,7 +138,7 @@ Table SamplesTable(const Samples& samples) {
   return table;
 }
 
-void AddSets(const RunReport& report, Report& page) {
+void AddSets(const ReportedRun& report, Report& page) {
   std::vector<Block> plots;
   std::vector<Section> tables;
   for (const EvaluatedSet& set : report.sets) {
@@ -221,7 +221,7 @@ void AppendSamples(const Samples& samples, std::string* text) {
 
 }  // namespace
 
-std::string RunReportHtml(const RunReport& report) {
+std::string RunReportHtml(const ReportedRun& report) {
   std::vector<ShownMetric> metrics = OrderedMetrics(report);
   const std::ptrdiff_t cards = MoveForemostFirst(report, metrics);
   // Adds the sections in reading order.
@@ -259,7 +259,7 @@ std::string RunReportHtml(const RunReport& report) {
   return ReportHtml(page);
 }
 
-std::string RunReportText(const RunReport& report,
+std::string RunReportText(const ReportedRun& report,
                           const AlignmentTextStyle& style) {
   const Showcase& showcase = report.showcase;
   std::string text;

@@ -10,11 +10,11 @@
 namespace regard {
 
 // Returns one HTML page that works offline.
-std::string RunReportHtml(const RunReport& report);
+std::string RunReportHtml(const ReportedRun& report);
 
 // Returns a text for terminals, which ends with a newline. Omits empty parts.
 // Lines fit into the width of `style` unless a word is too long.
-std::string RunReportText(const RunReport& report,
+std::string RunReportText(const ReportedRun& report,
                           const AlignmentTextStyle& style);
 
 }  // namespace regard

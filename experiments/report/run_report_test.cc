@@ -18,8 +18,8 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-RunReport SampleReport() {
-  RunReport report;
+ReportedRun SampleReport() {
+  ReportedRun report;
   report.name = "phrasebook";
   report.metric_infos = {{.name = "exact_match",
                           .unit = "",
@@ -72,7 +72,7 @@ TEST(RunReportTextTest, LooksAsDocumented) {
 }
 
 TEST(RunReportTextTest, SaysHowMuchANumberDependsOnTheExamples) {
-  RunReport report;
+  ReportedRun report;
   report.metrics = {{"test/bleu", 38.5}};
   report.confidence = {{"test/bleu", {38.25, 1.5, 37, 40}}};
   EXPECT_EQ(RunReportText(report, {}),
@@ -85,13 +85,13 @@ TEST(RunReportTextTest, OmitsEmptyParts) {
 }
 
 TEST(RunReportTextTest, ShowsAHeatMapOnlyWithACaption) {
-  RunReport report = SampleReport();
+  ReportedRun report = SampleReport();
   report.showcase.heat_map_caption.clear();
   EXPECT_THAT(RunReportText(report, {}), Not(HasSubstr("cat\n  un")));
 }
 
 TEST(RunReportTextTest, WrapsMeaningsBesideTheNumber) {
-  RunReport report;
+  ReportedRun report;
   report.metric_infos = SampleReport().metric_infos;
   report.metrics = {{"test/exact_match", 0.5}};
   EXPECT_EQ(RunReportText(report, {.width = 52}),
@@ -101,7 +101,7 @@ TEST(RunReportTextTest, WrapsMeaningsBesideTheNumber) {
 }
 
 TEST(RunReportTextTest, ShowsFiveSamplesBesideMeaningsOf24Columns) {
-  RunReport report;
+  ReportedRun report;
   report.metrics = {{"test/exact_match", 0.5}};
   report.metric_infos = SampleReport().metric_infos;
   report.showcase.samples = {"S", "i",
@@ -117,7 +117,7 @@ TEST(RunReportTextTest, ShowsFiveSamplesBesideMeaningsOf24Columns) {
 }
 
 TEST(RunReportTextTest, EscapesControlCharactersOfTexts) {
-  RunReport report;
+  ReportedRun report;
   report.metrics = {{"test/a\x1b[2J", 1}};
   report.showcase.notes = {{"test/a\x1b[2J", "b\x1b[2J"}};
   report.showcase.samples = {"t\x1b", "i", {{"c\x1b]0;", "d\x1b", "e\x1b"}}};
@@ -126,7 +126,7 @@ TEST(RunReportTextTest, EscapesControlCharactersOfTexts) {
 }
 
 TEST(RunReportHtmlTest, UsesTheDeclarationOfEachMetric) {
-  RunReport report = SampleReport();
+  ReportedRun report = SampleReport();
   report.records = {{.step = 1, .metrics = {{"train/loss", 2.0}}},
                     {.step = 2, .metrics = {{"train/loss", 1.0}}}};
   const std::string page = RunReportHtml(report);
@@ -138,7 +138,7 @@ TEST(RunReportHtmlTest, UsesTheDeclarationOfEachMetric) {
 // A run may measure a step twice. The curve must have the last value of each
 // step.
 TEST(RunReportHtmlTest, ACurveHasAtLeastTwoStepsWithTheirLastValues) {
-  RunReport report = SampleReport();
+  ReportedRun report = SampleReport();
   report.records = {
       {.step = 3, .metrics = {{"train/loss", 2}, {"dev/exact_match", 1}}},
       {.step = 5, .metrics = {{"train/loss", 9}, {"dev/loss", 9}}},
@@ -165,7 +165,7 @@ EvaluatedSet TwoExamples(const char* output) {
 }
 
 TEST(RunReportHtmlTest, DrawsAMetricByLengthBesideTheBaseline) {
-  RunReport report;
+  ReportedRun report;
   report.name = "mine";
   report.metric_infos = {{"accuracy", "", "", Better::kHigher}};
   report.baseline_name = "without attention";
@@ -185,7 +185,7 @@ TEST(RunReportHtmlTest, DrawsAMetricByLengthBesideTheBaseline) {
 }
 
 TEST(RunReportHtml, TheFirstScreenHasSixNumbers) {
-  RunReport report;
+  ReportedRun report;
   report.name = "many";
   report.baseline_name = "base";
   for (int i = 0; i < 8; ++i) {
@@ -210,7 +210,7 @@ TEST(RunReportHtml, TheFirstScreenHasSixNumbers) {
 }
 
 TEST(RunReportHtml, WithoutAPlainTestTheFirstScreenHasOtherNumbers) {
-  RunReport report;
+  ReportedRun report;
   for (int i = 0; i < 8; ++i) {
     const std::string name = absl::StrCat("m", 8 - i);
     report.metric_infos.push_back({name, "", absl::StrCat("of ", name)});
@@ -234,7 +234,7 @@ TEST(RunReportHtml, WithoutAPlainTestTheFirstScreenHasOtherNumbers) {
 }
 
 TEST(RunReportHtml, JudgesSamplesOnlyWithAReference) {
-  RunReport report;
+  ReportedRun report;
   report.showcase.samples = {"S", "input", {{"a", "b", "b"}, {"c", "", "d"}}};
   const std::string page = RunReportHtml(report);
   EXPECT_THAT(page, HasSubstr("✓ same"));
@@ -242,7 +242,7 @@ TEST(RunReportHtml, JudgesSamplesOnlyWithAReference) {
 }
 
 TEST(RunReportHtml, SamplesWithoutReferencesHaveNoColumnsForThem) {
-  RunReport report;
+  ReportedRun report;
   report.showcase.samples = {"Samples", "beginning", {{"a", "", "b"}}};
   const std::string page = RunReportHtml(report);
   EXPECT_THAT(page, HasSubstr("<tr><td>a</td><td>b</td></tr>"));
@@ -250,7 +250,7 @@ TEST(RunReportHtml, SamplesWithoutReferencesHaveNoColumnsForThem) {
 }
 
 TEST(RunReportHtml, ASectionOfTheTaskMayTakeThePlaceOfTheHeatMaps) {
-  RunReport report;
+  ReportedRun report;
   report.showcase.heat_maps = {{"a map", {"r"}, {"c"}, {{1.0}}}};
   report.showcase.sections = {{"Misses", {"Three."}}};
   EXPECT_THAT(RunReportHtml(report), HasSubstr("<h2>Misses</h2>\n<p>Three."));
@@ -267,7 +267,7 @@ TEST(RunReportHtml, ASectionOfTheTaskMayTakeThePlaceOfTheHeatMaps) {
 }
 
 TEST(RunReportHtml, AttentionComesBeforeTheExamplesByLengthAndByMetric) {
-  RunReport report = SampleReport();
+  ReportedRun report = SampleReport();
   report.showcase.sections = {{"Heads", {"Four."}}};
   report.metric_infos.push_back({"accuracy", "", "", Better::kHigher});
   report.sets = {TwoExamples("ein")};

@@ -37,7 +37,7 @@ struct Table {
 
 // A cell of a matrix, or a rectangle of cells whose first row and column are
 // `row` and `column`. Rows and columns are counted from 0.
-struct MatrixCell {
+struct CellRectangle {
   int row = 0;
   int column = 0;
   int rows = 1;
@@ -53,7 +53,7 @@ struct LabelledMatrix {
   std::vector<std::string> columns = {};
   // One matrix per head, each [rows, columns], row-major.
   std::vector<std::vector<double>> heads = {};
-  std::vector<MatrixCell> gold =
+  std::vector<CellRectangle> gold =
       {};  // cells to outline, such as a gold alignment
   // The hook point of the weights, in the form that `intervene` accepts. Empty
   // if there is none. In figures, the hook point replaces the part of the title
@@ -71,8 +71,8 @@ struct WeightedImage {
   // are no weights.
   int rows = 0;
   int columns = 0;
-  std::vector<double> weights = {};   // [rows, columns], row-major
-  std::vector<MatrixCell> gold = {};  // cells to outline
+  std::vector<double> weights = {};      // [rows, columns], row-major
+  std::vector<CellRectangle> gold = {};  // cells to outline
 };
 
 enum class SeriesStyle { kLine, kDashedLine, kPoints };

@@ -105,7 +105,7 @@ Layout LayoutOf(const MapGrid& grid) {
 class Drawing {
  public:
   void Add(const MapGrid& grid);
-  void Add(const WeightedImageRow& row);
+  void Add(const WeightedImagesRow& row);
   std::string Finish() const;
 
  private:
@@ -163,7 +163,7 @@ void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
         bottom_ + static_cast<int>(i / columns) * cell, cell, cell,
         Hex(ColorOf(weights[i], largest)), weights[i]);
   }
-  for (const MatrixCell& gold : map.gold) {
+  for (const CellRectangle& gold : map.gold) {
     absl::StrAppendFormat(&elements_,
                           "<rect class=\"gold\" x=\"%d\" y=\"%d\" width=\"%d\" "
                           "height=\"%d\"/>\n",
@@ -247,7 +247,7 @@ void Drawing::Add(const MapGrid& grid) {
   AddScale(scale, grid.unit);
 }
 
-void Drawing::Add(const WeightedImageRow& row) {
+void Drawing::Add(const WeightedImagesRow& row) {
   if (row.pictures.empty()) return;
   if (!row.title.empty()) {
     Text(kMargin, bottom_ + 12, " class=\"title\"", row.title);
@@ -295,10 +295,10 @@ std::string Drawing::Finish() const {
 }  // namespace
 
 std::string FiguresSvg(absl::Span<const MapGrid> grids,
-                       absl::Span<const WeightedImageRow> pictures) {
+                       absl::Span<const WeightedImagesRow> pictures) {
   Drawing drawing;
   for (const MapGrid& grid : grids) drawing.Add(grid);
-  for (const WeightedImageRow& row : pictures) drawing.Add(row);
+  for (const WeightedImagesRow& row : pictures) drawing.Add(row);
   return drawing.Finish();
 }
 

@@ -23,7 +23,7 @@ struct MapGrid {
   std::string unit = {};  // unit of the scale, such as "attention weight"
 };
 
-struct WeightedImageRow {
+struct WeightedImagesRow {
   std::string title = {};  // may be empty
   std::vector<WeightedImage> pictures = {};
 };
@@ -35,7 +35,7 @@ struct WeightedImageRow {
 // columns are omitted if the cells are too small. CHECK-fails if the sizes do
 // not match.
 std::string FiguresSvg(absl::Span<const MapGrid> grids,
-                       absl::Span<const WeightedImageRow> pictures = {});
+                       absl::Span<const WeightedImagesRow> pictures = {});
 
 }  // namespace regard
 

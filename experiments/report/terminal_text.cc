@@ -91,7 +91,7 @@ double ScaleSigned(std::vector<double>& weights) {
 // gold cells. Character c is to the left of column c.
 std::string Gaps(const LabelledMatrix& map, int row, int columns) {
   std::string gaps(columns + 1, ' ');
-  for (const MatrixCell& cell : map.gold) {
+  for (const CellRectangle& cell : map.gold) {
     if (cell.row != row || cell.column >= columns) continue;
     char& left = gaps[cell.column];
     left = left == ' ' ? '[' : '|';

@@ -9,7 +9,7 @@
 namespace regard {
 namespace {
 
-LabelledMatrix MatrixOf(const TraceLabels& labels,
+LabelledMatrix MatrixOf(const TraceDescription& labels,
                         const AttentionMap<float>& map,
                         const std::vector<float>& numbers) {
   const int64_t queries = map.shape[2];
@@ -25,7 +25,7 @@ LabelledMatrix MatrixOf(const TraceLabels& labels,
     matrix.heads.emplace_back(head_rows.begin(), head_rows.end());
   }
   if (map.over_memory) {
-    for (const TraceLabels::Link& link : labels.gold) {
+    for (const TraceDescription::Link& link : labels.gold) {
       matrix.gold.push_back({link.query, link.key});
     }
   }
@@ -34,12 +34,12 @@ LabelledMatrix MatrixOf(const TraceLabels& labels,
 
 }  // namespace
 
-LabelledMatrix WeightsOf(const TraceLabels& labels,
+LabelledMatrix WeightsOf(const TraceDescription& labels,
                          const AttentionMap<float>& map) {
   return MatrixOf(labels, map, map.weights);
 }
 
-LabelledMatrix GradientsOf(const TraceLabels& labels,
+LabelledMatrix GradientsOf(const TraceDescription& labels,
                            const AttentionMap<float>& map) {
   return MatrixOf(labels, map, map.gradients);
 }

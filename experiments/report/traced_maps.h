@@ -12,10 +12,10 @@ namespace regard {
 
 // Returns the weights of all heads of a map, with the labels of the trace. Only
 // maps over a memory have gold alignments.
-LabelledMatrix WeightsOf(const TraceLabels& labels,
+LabelledMatrix WeightsOf(const TraceDescription& labels,
                          const AttentionMap<float>& map);
 // Returns the gradients of a map. The map must have gradients.
-LabelledMatrix GradientsOf(const TraceLabels& labels,
+LabelledMatrix GradientsOf(const TraceDescription& labels,
                            const AttentionMap<float>& map);
 
 // Returns an image with one weight per patch. `weights` is row-major. The title

@@ -117,13 +117,13 @@ std::set<int64_t> SnapshotsOf(absl::string_view manifest) {
 // Returns the checkpoint of `step` if it is complete and undamaged. Reads every
 // byte. The error satisfies IsMachineFailure() if a file could not be read. Any
 // other error means that the checkpoint is damaged.
-absl::StatusOr<Checkpoint> ReadCheckpointFolder(const std::string& path,
-                                                int64_t step,
-                                                FileOperations& files) {
+absl::StatusOr<CheckpointInfo> ReadCheckpointFolder(const std::string& path,
+                                                    int64_t step,
+                                                    FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(
       const std::string manifest,
       ReadFile(JoinPath(path, kManifestFile), kMaxTextFileBytes, files));
-  Checkpoint checkpoint = {.step = step, .path = path};
+  CheckpointInfo checkpoint = {.step = step, .path = path};
   std::map<std::string, FileDigest> facts;
   for (const int64_t snapshot : SnapshotsOf(manifest)) {
     checkpoint.snapshots.push_back(snapshot);
@@ -310,7 +310,7 @@ absl::Status PruneSnapshots(const std::string& run_folder,
 
 }  // namespace
 
-std::string Checkpoint::SnapshotPath(int64_t step) const {
+std::string CheckpointInfo::SnapshotPath(int64_t step) const {
   return JoinPath(path, SnapshotReference(step));
 }
 
@@ -366,7 +366,7 @@ absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
                           found.checkpoints.back().step == entry.step;
     if (replaced) continue;
     if (!entry.suffix.empty() && entry.suffix != kReplaced) continue;
-    absl::StatusOr<Checkpoint> whole =
+    absl::StatusOr<CheckpointInfo> whole =
         ReadCheckpointFolder(entry.path, entry.step, files);
     if (IsMachineFailure(whole.status())) return whole.status();
     if (whole.ok()) {

@@ -53,7 +53,7 @@ struct CheckpointContent {
 };
 
 // A checkpoint on disk.
-struct Checkpoint {
+struct CheckpointInfo {
   int64_t step = 0;
   std::string path;
 
@@ -91,7 +91,7 @@ absl::Status SaveCheckpoint(const std::string& run_folder,
 
 struct FoundCheckpoints {
   // Valid checkpoints, newest first.
-  std::vector<Checkpoint> checkpoints;
+  std::vector<CheckpointInfo> checkpoints;
   // One sentence for each damaged checkpoint that was ignored, newest first.
   std::vector<std::string> notes;
 };

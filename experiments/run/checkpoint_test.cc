@@ -94,7 +94,7 @@ class CheckpointTest : public ::testing::Test {
     const auto latest = FindCheckpoints(folder_);
     EXPECT_THAT(latest, IsOk());
     if (latest->checkpoints.empty()) return -1;
-    const Checkpoint& checkpoint = latest->checkpoints[0];
+    const CheckpointInfo& checkpoint = latest->checkpoints[0];
     std::vector<float> weights(2);
     std::vector<float> moments(1);
     const auto weights_file = SafetensorsReader::Open(checkpoint.WeightsPath());
@@ -160,7 +160,7 @@ TEST_F(CheckpointTest, SeveralAreFoundNewestFirst) {
   const auto steps = [&](size_t most) {
     const auto found = FindCheckpoints(folder_, most);
     std::vector<int64_t> steps;
-    for (const Checkpoint& checkpoint : found->checkpoints) {
+    for (const CheckpointInfo& checkpoint : found->checkpoints) {
       steps.push_back(checkpoint.step);
     }
     return steps;

@@ -195,8 +195,9 @@ absl::StatusOr<std::vector<std::string>> RecordProcessStart(
     AddDifferences(before, process, &differences);
     // Removes the previous process if it finished no optimizer step, or if a
     // kill lost its steps.
-    if (before[kToStep] == before[kFromStep])
+    if (before[kToStep] == before[kFromStep]) {
       processes.erase(processes.end() - 1);
+    }
   }
   processes.push_back(std::move(process));
   REGARD_RETURN_IF_ERROR(WriteEnvironment(path, json));

@@ -144,8 +144,9 @@ std::string ExamplesText(absl::Span<const EvaluatedSet> sets) {
   std::string text;
   for (const EvaluatedSet& set : sets) {
     text += HeaderLine(set);
-    for (size_t i = 0; i < set.examples.size(); ++i)
+    for (size_t i = 0; i < set.examples.size(); ++i) {
       text += ExampleLine(set, i);
+    }
   }
   return text;
 }

@@ -94,7 +94,7 @@ absl::Status CheckConfigNotLost(const std::string& run_folder);
 
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";
 
-struct CheckpointRecord {
+struct CheckpointFolderRecord {
   // In the record of a run folder, the directory of its checkpoints. In the
   // record of a checkpoint directory, the run folder. Absolute and without
   // symbolic links.
@@ -104,8 +104,9 @@ struct CheckpointRecord {
 };
 
 // Reads the record in `folder`. Returns nullopt if there is none.
-absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
-    const std::string& folder, FileOperations& files = SystemFiles());
+absl::StatusOr<std::optional<CheckpointFolderRecord>>
+ReadCheckpointFolderRecord(const std::string& folder,
+                           FileOperations& files = SystemFiles());
 
 // Returns the directory that contains `step-N/` and the snapshots of a run.
 // Returns FailedPrecondition if the record of the run names a folder that has

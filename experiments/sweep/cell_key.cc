@@ -41,7 +41,7 @@ bool HasNoEffect(absl::string_view field) {
 
 }  // namespace
 
-std::string CellKey::Hex() const {
+std::string CellKey::Digest() const {
   return Sha256Hex(absl::StrCat("config ", config, "\ndata ", data,
                                 "\nprogram ", program, "\n"));
 }

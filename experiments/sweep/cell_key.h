@@ -20,7 +20,7 @@ struct CellKey {
   std::string program = {};
 
   // Returns the SHA-256 of all parts.
-  std::string Hex() const;
+  std::string Digest() const;
   friend bool operator==(const CellKey&, const CellKey&) = default;
 };
 

@@ -36,23 +36,24 @@ CellKey KeyOf(const std::string& more, const Data& data = {{"data.path", "aa"}},
 }
 
 TEST(CellKeyTest, DoesNotDependOnFieldsWithoutEffect) {
-  const std::string key = KeyOf("").Hex();
+  const std::string key = KeyOf("").Digest();
   EXPECT_EQ(key.size(), 64);
-  EXPECT_EQ(KeyOf("name: 'other'").Hex(), key);
-  EXPECT_EQ(KeyOf("note: 'again' tags: 'a' tags: 'b'").Hex(), key);
-  EXPECT_EQ(KeyOf("training { max_minutes: 5 }").Hex(), key);
-  EXPECT_EQ(KeyOf("baseline { name: 'b' override { path: 'c' } }").Hex(), key);
+  EXPECT_EQ(KeyOf("name: 'other'").Digest(), key);
+  EXPECT_EQ(KeyOf("note: 'again' tags: 'a' tags: 'b'").Digest(), key);
+  EXPECT_EQ(KeyOf("training { max_minutes: 5 }").Digest(), key);
+  EXPECT_EQ(KeyOf("baseline { name: 'b' override { path: 'c' } }").Digest(),
+            key);
   // The key must depend neither on the path of the data, nor on whether the
   // config states a default value.
-  EXPECT_EQ(KeyOf("data { path: 'elsewhere/fra.txt' }").Hex(), key);
-  EXPECT_EQ(KeyOf("training { batch_size: 64 }").Hex(), key);
+  EXPECT_EQ(KeyOf("data { path: 'elsewhere/fra.txt' }").Digest(), key);
+  EXPECT_EQ(KeyOf("training { batch_size: 64 }").Digest(), key);
 }
 
 TEST(CellKeyTest, DependsOnEachPart) {
   const CellKey key = KeyOf("");
   const auto differs = [&](const CellKey& other, bool config, bool data,
                            bool program) {
-    EXPECT_NE(other.Hex(), key.Hex());
+    EXPECT_NE(other.Digest(), key.Digest());
     EXPECT_EQ(other.config != key.config, config);
     EXPECT_EQ(other.data != key.data, data);
     EXPECT_EQ(other.program != key.program, program);

@@ -10,9 +10,9 @@
 
 namespace regard {
 
-std::string FinishedCellsText(absl::Span<const FinishedCell> cells) {
+std::string CellResultsText(absl::Span<const CellResult> cells) {
   std::string text;
-  for (const FinishedCell& cell : cells) {
+  for (const CellResult& cell : cells) {
     absl::StrAppend(&text,
                     JsonText({{"key", cell.key},
                               {"arm", cell.arm},
@@ -26,11 +26,11 @@ std::string FinishedCellsText(absl::Span<const FinishedCell> cells) {
   return text;
 }
 
-absl::StatusOr<std::vector<FinishedCell>> ReadFinishedCells(
+absl::StatusOr<std::vector<CellResult>> ReadCellResults(
     const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(ReadFile(path)));
-  std::vector<FinishedCell> cells;
+  std::vector<CellResult> cells;
   int64_t number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;

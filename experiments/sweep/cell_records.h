@@ -16,7 +16,7 @@
 namespace regard {
 
 // A line of cells.jsonl.
-struct FinishedCell {
+struct CellResult {
   std::string key = {};
   std::string arm = {};
   uint64_t seed = 0;
@@ -26,11 +26,11 @@ struct FinishedCell {
   std::string host = {};    // name of the machine that finished the cell
 };
 
-std::string FinishedCellsText(absl::Span<const FinishedCell> cells);
+std::string CellResultsText(absl::Span<const CellResult> cells);
 
 // Reads a file in the format of cells.jsonl. Error messages can be printed as
 // they are.
-absl::StatusOr<std::vector<FinishedCell>> ReadFinishedCells(
+absl::StatusOr<std::vector<CellResult>> ReadCellResults(
     const std::string& path);
 
 // The content of the file next to a run folder.

@@ -166,7 +166,7 @@ class Validator {
 // Builds the arms, one axis at a time.
 class Expander {
  public:
-  Expander(const SweepSource& source, SweepPlan& plan)
+  Expander(const ParsedSweep& source, SweepPlan& plan)
       : source_(source), sweep_(source.sweep), plan_(plan) {}
 
   // Returns false if there are too many arms.
@@ -205,7 +205,7 @@ class Expander {
     arm.overrides.push_back(ConfigTextWithOrigin::Override(
         absl::StrCat(field, "=",
                      WithBraces(*Experiment::descriptor(), field, value)),
-        source_.Where(path)));
+        source_.OriginWithColumn(path)));
   }
 
   // Adds an axis with the values that reports show.
@@ -296,14 +296,14 @@ class Expander {
     }
   }
 
-  const SweepSource& source_;
+  const ParsedSweep& source_;
   const Sweep& sweep_;
   SweepPlan& plan_;
 };
 
 }  // namespace
 
-std::string SweepSource::Where(absl::string_view path) const {
+std::string ParsedSweep::OriginWithColumn(absl::string_view path) const {
   const bool of_axis = absl::StartsWith(path, "axis[");
   const bool of_override = absl::StartsWith(path, "override[");
   int index = 0;
@@ -313,12 +313,14 @@ std::string SweepSource::Where(absl::string_view path) const {
     (void)absl::SimpleAtoi(digits.substr(0, digits.find(']')), &index);
   }
   const bool in_file = index < (of_axis ? axes_in_file : overrides_in_file);
-  if (!origins.texts().empty() && in_file) return origins.Where(path);
+  if (!origins.texts().empty() && in_file) {
+    return origins.OriginWithColumn(path);
+  }
   return of_axis ? "--axis" : "--set";
 }
 
-absl::StatusOr<SweepSource> ReadSweep(const std::string& path) {
-  SweepSource source;
+absl::StatusOr<ParsedSweep> ReadSweep(const std::string& path) {
+  ParsedSweep source;
   REGARD_ASSIGN_OR_RETURN(source.origins,
                           ReadConfig({path, {}}, {}, &source.sweep));
   source.axes_in_file = source.sweep.axis_size();
@@ -326,7 +328,7 @@ absl::StatusOr<SweepSource> ReadSweep(const std::string& path) {
   return source;
 }
 
-absl::StatusOr<SweepPlan> ExpandSweep(const SweepSource& source,
+absl::StatusOr<SweepPlan> ExpandSweep(const ParsedSweep& source,
                                       std::vector<ConfigTextWithOrigin> first) {
   ConfigProblems problems;
   Validator(source.sweep, problems).Validate();

@@ -18,7 +18,7 @@ namespace regard {
 
 // A sweep, with the origin of each part. Parts from a file precede parts from
 // flags.
-struct SweepSource {
+struct ParsedSweep {
   Sweep sweep = {};
   ConfigOrigins origins = {};  // positions in the file; empty without a file
   // The number of axes that the file contains. Flags added the remaining axes.
@@ -29,11 +29,11 @@ struct SweepSource {
 
   // Returns the location of the part at `path`: "grid.textproto:4:3" or
   // "--axis".
-  std::string Where(absl::string_view path) const;
+  std::string OriginWithColumn(absl::string_view path) const;
 };
 
 // Reads the description of a sweep. Error messages can be printed as they are.
-absl::StatusOr<SweepSource> ReadSweep(const std::string& path);
+absl::StatusOr<ParsedSweep> ReadSweep(const std::string& path);
 
 // A combination of values. Its runs differ only in their seeds.
 struct SweepArm {
@@ -65,7 +65,7 @@ inline constexpr char kNotApplicable[] = "-";
 // values against the config. If the description has errors, returns an
 // InvalidArgument error that lists all of them and can be printed as it is.
 absl::StatusOr<SweepPlan> ExpandSweep(
-    const SweepSource& source, std::vector<ConfigTextWithOrigin> first = {});
+    const ParsedSweep& source, std::vector<ConfigTextWithOrigin> first = {});
 
 }  // namespace regard
 

@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using ::testing::SizeIs;
 
-SweepSource SourceOf(const std::string& text) {
-  SweepSource source;
+ParsedSweep SourceOf(const std::string& text) {
+  ParsedSweep source;
   EXPECT_TRUE(
       google::protobuf::TextFormat::ParseFromString(text, &source.sweep));
   source.sweep.set_config("a.textproto");
@@ -43,7 +43,7 @@ std::vector<std::string> NamesOf(const SweepPlan& plan) {
 }
 
 TEST(ExpandSweepTest, HasAnArmForEachCombinationAndWholeSeedsFirst) {
-  SweepSource source = SourceOf(R"(
+  ParsedSweep source = SourceOf(R"(
       seeds: 2 first_seed: 5 override { path: "training.epochs" value: "3" })");
   *source.sweep.add_axis() = *ParseAxisFlag("model.attention=additive,dot");
   *source.sweep.add_axis() =
@@ -122,7 +122,7 @@ TEST(ExpandSweepTest, GivesEachArmItsOwnFolder) {
 }
 
 TEST(ExpandSweepTest, BeginsAllRunsWithTheSameOverrides) {
-  SweepSource source = SourceOf("");
+  ParsedSweep source = SourceOf("");
   *source.sweep.add_axis() = *ParseAxisFlag("a=1,2");
   const absl::StatusOr<SweepPlan> plan =
       ExpandSweep(source, {ConfigTextWithOrigin::Override("b=3")});
@@ -167,19 +167,19 @@ TEST(ExpandSweepTest, ReportsAllProblems) {
 }
 
 TEST(SweepSourceTest, SaysWhereAPartWasWritten) {
-  SweepSource source;
-  EXPECT_EQ(source.Where("axis[0].value[0]"), "--axis");
-  EXPECT_EQ(source.Where("override[3]"), "--set");
+  ParsedSweep source;
+  EXPECT_EQ(source.OriginWithColumn("axis[0].value[0]"), "--axis");
+  EXPECT_EQ(source.OriginWithColumn("override[3]"), "--set");
   ASSERT_THAT(ReadText(ConfigTextWithOrigin::File("grid.textproto",
                                                   "axis { path: \"a\" }\n"
                                                   "override { path: \"b\" }\n"),
                        &source.sweep, &source.origins),
               IsOk());
   source.axes_in_file = source.overrides_in_file = 1;
-  EXPECT_EQ(source.Where("axis[0].value[0]"), "grid.textproto:1:1");
-  EXPECT_EQ(source.Where("override[0]"), "grid.textproto:2:1");
-  EXPECT_EQ(source.Where("axis[1].value[0]"), "--axis");
-  EXPECT_EQ(source.Where("override[1]"), "--set");
+  EXPECT_EQ(source.OriginWithColumn("axis[0].value[0]"), "grid.textproto:1:1");
+  EXPECT_EQ(source.OriginWithColumn("override[0]"), "grid.textproto:2:1");
+  EXPECT_EQ(source.OriginWithColumn("axis[1].value[0]"), "--axis");
+  EXPECT_EQ(source.OriginWithColumn("override[1]"), "--set");
 }
 
 }  // namespace

@@ -69,11 +69,11 @@ absl::StatusOr<size_t> ImportRuns(const SweepOptions& options,
     const std::string folder = JoinPath(options.import_from, run.label);
     const absl::StatusOr<CellKey> key = KeyOfRun(folder);
     // Ignores runs without a key, such as runs that several programs computed.
-    if (key.ok()) folders.emplace(key->Hex(), folder);
+    if (key.ok()) folders.emplace(key->Digest(), folder);
   }
   size_t count = 0;
   for (PlannedCell& cell : cells.cells) {
-    const auto found = folders.find(cell.key.Hex());
+    const auto found = folders.find(cell.key.Digest());
     if (found == folders.end() || cell.IsFinished() ||
         PathExists(cell.folder)) {
       continue;

@@ -17,7 +17,7 @@
 #include "experiments/ablation/grid.h"
 #include "experiments/report/report.h"
 #include "experiments/run/status.h"
-#include "experiments/sweep/cell_programs.h"
+#include "experiments/sweep/cell_functions.h"
 #include "experiments/sweep/expansion.h"
 #include "experiments/sweep/imported_runs.h"
 #include "experiments/sweep/sweep_cells.h"
@@ -36,10 +36,10 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 absl::Status WritePlan(const Arguments& arguments, const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(const SweepSource source, ReadSweep(arguments[0]));
+  REGARD_ASSIGN_OR_RETURN(const ParsedSweep source, ReadSweep(arguments[0]));
   REGARD_ASSIGN_OR_RETURN(
       const SweepCells cells,
-      CheckSweep(source, /*jobs=*/1, MakeCellPrograms(plugins), plugins));
+      CheckSweep(source, /*jobs=*/1, MakeCellFunctions(plugins), plugins));
   const std::vector<SweepArm>& arms = cells.plan.arms;
   if (arms.size() != arguments.size() - 1) {
     return absl::InvalidArgumentError(
@@ -59,7 +59,7 @@ absl::Status WritePlan(const Arguments& arguments, const Plugins& plugins) {
 
 absl::Status WriteReport(const Arguments& arguments, const Plugins& plugins) {
   constexpr size_t kFirstRun = 6;
-  REGARD_ASSIGN_OR_RETURN(const SweepSource source, ReadSweep(arguments[0]));
+  REGARD_ASSIGN_OR_RETURN(const ParsedSweep source, ReadSweep(arguments[0]));
   SweepCells cells;
   REGARD_ASSIGN_OR_RETURN(cells.plan, ExpandSweep(source));
   const std::vector<SweepCell>& planned = cells.plan.cells;

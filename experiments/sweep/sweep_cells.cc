@@ -124,7 +124,7 @@ absl::Status CheckMetrics(const Sweep& sweep, const Plugins& plugins,
 using Digests = std::map<std::string, std::string>;
 
 // Checks the data of each arm, and returns their digests.
-absl::StatusOr<std::vector<Digests>> DataOfArms(const CellPrograms& programs,
+absl::StatusOr<std::vector<Digests>> DataOfArms(const CellFunctions& programs,
                                                 int jobs,
                                                 const SweepCells& cells) {
   const auto results = ComputeInChildren(
@@ -177,13 +177,13 @@ absl::Status RefuseOthers(const SweepCells& cells) {
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
 }
 
-absl::StatusOr<std::map<std::string, FinishedCell>> KnownCells(
+absl::StatusOr<std::map<std::string, CellResult>> KnownCells(
     const SweepOptions& options) {
-  std::map<std::string, FinishedCell> known;
+  std::map<std::string, CellResult> known;
   const auto add = [&](const std::string& path) -> absl::Status {
-    REGARD_ASSIGN_OR_RETURN(const std::vector<FinishedCell> cells,
-                            ReadFinishedCells(path));
-    for (const FinishedCell& cell : cells) known.emplace(cell.key, cell);
+    REGARD_ASSIGN_OR_RETURN(const std::vector<CellResult> cells,
+                            ReadCellResults(path));
+    for (const CellResult& cell : cells) known.emplace(cell.key, cell);
     return absl::OkStatus();
   };
   const std::string own = JoinPath(options.out, "cells.jsonl");
@@ -212,7 +212,7 @@ std::vector<std::string> SweepCells::TrainArguments(const PlannedCell& cell,
   return arguments;
 }
 
-void UpdateCellState(const std::map<std::string, FinishedCell>& known,
+void UpdateCellState(const std::map<std::string, CellResult>& known,
                      PlannedCell& cell) {
   cell.state = CellStage::kWaiting;
   cell.reason.clear();
@@ -243,14 +243,14 @@ void UpdateCellState(const std::map<std::string, FinishedCell>& known,
       }
     }
   }
-  const auto found = known.find(cell.key.Hex());
+  const auto found = known.find(cell.key.Digest());
   if (found == known.end()) return;
   cell.state = CellStage::kRecorded;
   cell.finished = found->second;
 }
 
-absl::StatusOr<SweepCells> CheckSweep(const SweepSource& source, int jobs,
-                                      const CellPrograms& programs,
+absl::StatusOr<SweepCells> CheckSweep(const ParsedSweep& source, int jobs,
+                                      const CellFunctions& programs,
                                       const Plugins& plugins) {
   const Sweep& sweep = source.sweep;
   SweepCells cells;
@@ -273,9 +273,9 @@ absl::StatusOr<SweepCells> CheckSweep(const SweepSource& source, int jobs,
   return cells;
 }
 
-absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
+absl::StatusOr<SweepCells> PlanSweep(const ParsedSweep& source,
                                      const SweepOptions& options,
-                                     const CellPrograms& programs,
+                                     const CellFunctions& programs,
                                      const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(SweepCells cells,
                           CheckSweep(source, options.jobs, programs, plugins));
@@ -285,8 +285,9 @@ absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
         JoinPath(options.out, absl::StrCat("cells/", cells.Name(cell)));
     UpdateCellState(known, cell);
   }
-  if (!options.replace && !options.collect)
+  if (!options.replace && !options.collect) {
     REGARD_RETURN_IF_ERROR(RefuseOthers(cells));
+  }
   return cells;
 }
 

@@ -19,7 +19,7 @@
 namespace regard {
 
 // Functions that a sweep calls in child processes.
-struct CellPrograms {
+struct CellFunctions {
   // Reads the data of an experiment, checks that the config matches them, and
   // returns their digests by the config fields that name them. Error messages
   // can be printed as they are.
@@ -48,7 +48,7 @@ struct PlannedCell {
   // The failure in stage kFailed, or the difference in stage kOther.
   std::string reason = {};
   CellRecord record = {};
-  FinishedCell finished = {};  // only in stage kRecorded
+  CellResult finished = {};  // only in stage kRecorded
 
   std::string RecordPath() const { return folder + ".json"; }
   std::string LogPath() const { return folder + ".log"; }
@@ -85,20 +85,20 @@ struct SweepOptions {
 // Checks the config and the data of every arm, `jobs` at the same time.
 // Computes the keys of the cells, but not their folders. An error contains the
 // errors of all arms, and can be printed as it is.
-absl::StatusOr<SweepCells> CheckSweep(const SweepSource& source, int jobs,
-                                      const CellPrograms& programs,
+absl::StatusOr<SweepCells> CheckSweep(const ParsedSweep& source, int jobs,
+                                      const CellFunctions& programs,
                                       const Plugins& plugins);
 
 // Like CheckSweep(), but also finds the progress of each cell in `options.out`.
 // Writes nothing if there is an error.
-absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
+absl::StatusOr<SweepCells> PlanSweep(const ParsedSweep& source,
                                      const SweepOptions& options,
-                                     const CellPrograms& programs,
+                                     const CellFunctions& programs,
                                      const Plugins& plugins);
 
 // Updates the state of a cell from its folder and record. `known` contains
 // finished cells by key.
-void UpdateCellState(const std::map<std::string, FinishedCell>& known,
+void UpdateCellState(const std::map<std::string, CellResult>& known,
                      PlannedCell& cell);
 
 }  // namespace regard

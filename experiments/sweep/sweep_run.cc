@@ -60,17 +60,17 @@ absl::StatusOr<RunStatus> StatusOf(const PlannedCell& cell) {
 }
 
 // Returns the results of a finished cell.
-absl::StatusOr<FinishedCell> ResultOf(const SweepCells& cells,
-                                      const PlannedCell& cell) {
+absl::StatusOr<CellResult> ResultOf(const SweepCells& cells,
+                                    const PlannedCell& cell) {
   if (cell.state == CellStage::kRecorded) return cell.finished;
   REGARD_ASSIGN_OR_RETURN(const RunStatus status, StatusOf(cell));
-  return FinishedCell{.key = cell.key.Hex(),
-                      .arm = cells.plan.arms[cell.arm].name,
-                      .seed = cell.seed,
-                      .metrics = status.metrics,
-                      .weights_digest = status.weights_digest,
-                      .core_seconds = cell.record.core_seconds,
-                      .host = cell.record.host};
+  return CellResult{.key = cell.key.Digest(),
+                    .arm = cells.plan.arms[cell.arm].name,
+                    .seed = cell.seed,
+                    .metrics = status.metrics,
+                    .weights_digest = status.weights_digest,
+                    .core_seconds = cell.record.core_seconds,
+                    .host = cell.record.host};
 }
 
 absl::Status WriteResults(const SweepOptions& options,
@@ -135,7 +135,7 @@ absl::Status ClearCell(PlannedCell& cell) {
 class CellTrainer {
  public:
   CellTrainer(const Sweep& sweep, const SweepOptions& options,
-              const CellPrograms& programs, const ProgressOutput& output,
+              const CellFunctions& programs, const ProgressOutput& output,
               SweepCells& cells)
       : sweep_(sweep),
         options_(options),
@@ -244,7 +244,7 @@ class CellTrainer {
     const PlannedCell& cell = cells_.cells[index];
     if (cell.state == CellStage::kFailed) return "failed";
     if (cell.IsFinished()) {
-      const absl::StatusOr<FinishedCell> result = ResultOf(cells_, cell);
+      const absl::StatusOr<CellResult> result = ResultOf(cells_, cell);
       if (!result.ok()) return "unreadable";
       const auto found = result->metrics.find(metric_);
       return found == result->metrics.end() ? "done"
@@ -300,7 +300,7 @@ class CellTrainer {
 
   const Sweep& sweep_;
   const SweepOptions& options_;
-  const CellPrograms& programs_;
+  const CellFunctions& programs_;
   SweepCells& cells_;
   const ProgressOutput& output_;
   LiveTable table_;
@@ -315,7 +315,7 @@ class CellTrainer {
 }  // namespace
 
 absl::StatusOr<int> TrainCells(const Sweep& sweep, const SweepOptions& options,
-                               const CellPrograms& programs,
+                               const CellFunctions& programs,
                                const ProgressOutput& output,
                                SweepCells& cells) {
   REGARD_ASSIGN_OR_RETURN(const Descriptor lock, LockSweep(options.out));
@@ -404,12 +404,12 @@ Grid GridOf(const Sweep& sweep, const SweepCells& cells,
 }
 
 absl::StatusOr<std::string> FinishedText(const SweepCells& cells) {
-  std::vector<FinishedCell> finished;
+  std::vector<CellResult> finished;
   for (const PlannedCell& cell : cells.cells) {
     if (!cell.IsFinished()) continue;
     REGARD_ASSIGN_OR_RETURN(finished.emplace_back(), ResultOf(cells, cell));
   }
-  return FinishedCellsText(finished);
+  return CellResultsText(finished);
 }
 
 absl::Status WriteSweepReport(const SweepOptions& options,

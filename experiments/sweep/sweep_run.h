@@ -18,7 +18,7 @@ namespace regard {
 // Returns the signal that stopped the sweep, or 0. After a signal, all runs are
 // saved, and another call continues them.
 absl::StatusOr<int> TrainCells(const Sweep& sweep, const SweepOptions& options,
-                               const CellPrograms& programs,
+                               const CellFunctions& programs,
                                const ProgressOutput& output, SweepCells& cells);
 
 // Writes a record for each cell, so that `regard train` may train the cell in

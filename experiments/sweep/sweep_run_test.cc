@@ -184,8 +184,8 @@ class SweepRunTest : public ::testing::Test {
     return ReadFile(JoinPath(options_.out, "cells/" + cell + ".log")).value();
   }
 
-  std::vector<FinishedCell> Finished() {
-    return *ReadFinishedCells(JoinPath(options_.out, "cells.jsonl"));
+  std::vector<CellResult> Finished() {
+    return *ReadCellResults(JoinPath(options_.out, "cells.jsonl"));
   }
 
   std::string SlowStatus() {
@@ -212,9 +212,9 @@ class SweepRunTest : public ::testing::Test {
 
   const std::string folder_;
   Plugins plugins_;
-  SweepSource source_;
+  ParsedSweep source_;
   SweepOptions options_;
-  CellPrograms programs_;
+  CellFunctions programs_;
   ProgressOutput output_;
   SweepCells cells_;
   std::string printed_;
@@ -227,13 +227,13 @@ TEST_F(SweepRunTest, TrainsAllCellsAndReportsOnThem) {
   EXPECT_THAT(printed_, AllOf(HasSubstr("finished learning_rate_1/seed-0: "
                                         "dev/loss 1"),
                               HasSubstr("(4 of 4)\n")));
-  const std::vector<FinishedCell> finished = Finished();
+  const std::vector<CellResult> finished = Finished();
   ASSERT_THAT(finished, SizeIs(4));
   EXPECT_EQ(finished[3].arm, "learning_rate_2");
   EXPECT_EQ(finished[3].seed, 1);
   EXPECT_EQ(finished[3].metrics.at("dev/loss"), 2.01);
   EXPECT_EQ(finished[3].weights_digest, "digest of 2");
-  EXPECT_EQ(finished[3].key, cells_.cells[3].key.Hex());
+  EXPECT_EQ(finished[3].key, cells_.cells[3].key.Digest());
   EXPECT_NE(finished[3].host, "");
   EXPECT_THAT(Report(),
               AllOf(HasSubstr("# a\n"), HasSubstr("All 4 runs finished"),
@@ -359,7 +359,7 @@ TEST_F(SweepRunTest, ImportsRunsWithItsKeys) {
                 IsOk());
     const absl::StatusOr<CellKey> key = KeyOfRun(cell.folder);
     ASSERT_THAT(key, IsOk());
-    EXPECT_EQ(key->Hex(), cell.key.Hex());
+    EXPECT_EQ(key->Digest(), cell.key.Digest());
   }
   options_.import_from = JoinPath(options_.out, "cells");
   options_.out = JoinPath(folder_, "elsewhere");

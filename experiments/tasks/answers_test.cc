@@ -62,9 +62,9 @@ std::string Text(const absl::StatusOr<Prediction>& answered) {
 }
 
 std::string Text(Forward<float>& forward,
-                 const absl::StatusOr<Traced<float>>& traced) {
+                 const absl::StatusOr<TraceablePrediction<float>>& traced) {
   if (!traced.ok()) return absl::StrCat(traced.status().message(), "\n");
-  const TraceLabels& labels = traced->labels;
+  const TraceDescription& labels = traced->labels;
   std::string text =
       absl::StrCat("'", labels.input, "' -> '", labels.prediction, "'\n");
   if (labels.target.has_value()) {
@@ -84,7 +84,7 @@ std::string Text(Forward<float>& forward,
                       image.columns, " patches from ", image.first, "\n");
     }
   }
-  for (const TracedSites& sites : labels.sites) {
+  for (const SiteSequences& sites : labels.sites) {
     absl::StrAppend(&text, "sites ", sites.pattern, ": queries of ",
                     sites.queries, ", keys of ", sites.keys, "\n");
   }
@@ -99,7 +99,7 @@ std::string Text(Forward<float>& forward,
                           labels.outputs[i].name, labels.outputs[i].position,
                           outputs.data()[i]);
   }
-  for (const TraceLabels::Link& link : labels.gold) {
+  for (const TraceDescription::Link& link : labels.gold) {
     absl::StrAppend(&text, "gold ", link.query, " ", link.key, "\n");
   }
   const Inspection<float> seen = Inspect(forward, *traced, {});

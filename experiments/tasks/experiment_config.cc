@@ -74,7 +74,7 @@ std::string NamesOf(const Registry& registry, Fits fits) {
 void ValidatePath(const Data& config, const DataSourceInfo& source,
                   const DataSourceRegistry& sources, ConfigProblems& problems) {
   const std::string name = NameOf(sources, source);
-  const DataPath path = source.path(*sources.ChosenOptions(config));
+  const DataPathRequirement path = source.path(*sources.ChosenOptions(config));
   if (config.has_dev_path() && config.dev_path().empty()) {
     problems.Add("dev_path", "must name a file or be left out");
   }
@@ -82,7 +82,7 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
     problems.Add("path", "must name a file or be left out");
     return;
   }
-  if (path == DataPath::kRequired && !config.has_path()) {
+  if (path == DataPathRequirement::kRequired && !config.has_path()) {
     problems.Add("", absl::StrCat("`", name,
                                   "` requires data.path: set it in the "
                                   "config or with --set data.path=FILE"));
@@ -96,10 +96,11 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
                               "`; remove it, or use data that reads it: ",
                               NamesOf(sources, reads_dev_path)));
   }
-  if (path != DataPath::kNone || !config.has_path()) return;
+  if (path != DataPathRequirement::kNone || !config.has_path()) return;
   const auto reads_a_file = [](const auto& info) {
-    const DataPath path = info.path(*info.default_options);
-    return path == DataPath::kRequired || path == DataPath::kOptional;
+    const DataPathRequirement path = info.path(*info.default_options);
+    return path == DataPathRequirement::kRequired ||
+           path == DataPathRequirement::kOptional;
   };
   if (reads_a_file(source)) {
     problems.Add("path", absl::StrCat("`", name,
@@ -353,14 +354,14 @@ absl::Status ValidateAndResolve(const Plugins& plugins, LoadedConfig& loaded) {
 
 }  // namespace
 
-absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigPathOrText& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins) {
   return LoadConfigWith(source, OverrideTexts(overrides), plugins);
 }
 
 absl::StatusOr<LoadedConfig> LoadConfigWith(
-    const ConfigSource& source,
+    const ConfigPathOrText& source,
     absl::Span<const ConfigTextWithOrigin> overrides, const Plugins& plugins) {
   LoadedConfig loaded;
   REGARD_ASSIGN_OR_RETURN(loaded.origins,
@@ -380,7 +381,7 @@ absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run) {
   for (const Override& change : run.config.baseline().override()) {
     overrides.push_back(ConfigTextWithOrigin::Override(
         absl::StrCat(change.path(), "=", change.value()),
-        run.origins.Where(
+        run.origins.OriginWithColumn(
             absl::StrCat("baseline.override[", overrides.size(), "]"))));
   }
   REGARD_RETURN_IF_ERROR(

@@ -37,13 +37,13 @@ struct LoadedConfig {
 // Reads and validates a config. Error messages can be printed as they are. If
 // training begins from a Hugging Face model folder, the config takes precedence
 // over the config of the folder (folder_config.h).
-absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigPathOrText& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins);
 
 // Like LoadConfig(), but each override states where the user wrote it.
 absl::StatusOr<LoadedConfig> LoadConfigWith(
-    const ConfigSource& source,
+    const ConfigPathOrText& source,
     absl::Span<const ConfigTextWithOrigin> overrides, const Plugins& plugins);
 
 // Sets run.baseline to the config of `run` with its baseline overrides. Does

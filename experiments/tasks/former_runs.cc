@@ -8,7 +8,7 @@
 
 namespace regard {
 
-void SetFormerDefaults(const ConfigSource& source,
+void SetFormerDefaults(const ConfigPathOrText& source,
                        const AttentionRegistry& scorers, Experiment* config) {
   if (source.name.substr(source.name.rfind('/') + 1) != "resolved.textproto") {
     return;
@@ -32,7 +32,7 @@ void SetFormerDefaults(const ConfigSource& source,
   }
 }
 
-void SetFormerTextVersion(const ConfigSource& run, Experiment* config) {
+void SetFormerTextVersion(const ConfigPathOrText& run, Experiment* config) {
   if (!absl::EndsWith(run.name, "resolved.textproto") ||
       config->data().has_text_version()) {
     return;
@@ -44,7 +44,7 @@ void SetFormerTextVersion(const ConfigSource& run, Experiment* config) {
       before.data().has_text_version() ? before.data().text_version() : 0);
 }
 
-absl::StatusOr<Experiment> ReadFormerConfig(const ConfigSource& run,
+absl::StatusOr<Experiment> ReadFormerConfig(const ConfigPathOrText& run,
                                             const AttentionRegistry& scorers,
                                             const Experiment& config) {
   Experiment stored;

@@ -109,7 +109,7 @@ TEST(FormerRunsTest, ResolvedConfigsOfFormerVersionsKeepTheirMeaning) {
 }
 
 TEST(FormerRunsTest, AStoredConfigIsReadAsThisProgramWouldWriteIt) {
-  const ConfigSource source = {
+  const ConfigPathOrText source = {
       "runs/a/resolved.textproto",
       "data { reverse {} } model { transformer { attention { attention { "
       "location {} } } } } search { max_length: 10 max_length_ratio: 2 }"};

@@ -31,7 +31,7 @@ namespace regard {
 
 class ModelConfig;
 
-struct TaskInfo : OptionInfo<TaskContext> {
+struct TaskInfo : PluginInfo<TaskContext> {
   std::string data;  // name of the data type on which the task trains
   const std::type_info* data_type;
   // Names of the members of ModelConfig that the task reads.
@@ -43,17 +43,17 @@ struct TaskInfo : OptionInfo<TaskContext> {
   // RestoreData(). Creates empty data if `data` is empty.
   absl::Status (*keep)(const TaskContext& context, const AnyDataSource& source,
                        const StoredFiles& files, std::any& data);
-  OptionFactory<Task, std::any, const TaskContext&> create;
+  PluginFactory<Task, std::any, const TaskContext&> create;
 
   template <typename Plugin>
   void Describe() {
     using Data = typename Plugin::Data;
     data = Data::kName;
     data_type = &typeid(Data);
-    parts = Plugin::kParts;
+    parts = Plugin::kModelFields;
     searches = Plugin::kSearches;
     metrics = Plugin::Metrics();
-    validate_parts = &Plugin::ValidateParts;
+    validate_parts = &Plugin::ValidateModelFields;
     keep = nullptr;
     if constexpr (requires { &Plugin::RestoreData; }) {
       keep = [](const TaskContext& context, const AnyDataSource& source,

@@ -116,14 +116,14 @@ TEST(PluginsTest, AreAsInTheFile) {
     absl::StrAppend(&text, "\n");
   }
   for (const DataSourceInfo& source : plugins.data.plugins()) {
-    const DataPath path = source.path(*source.default_options);
+    const DataPathRequirement path = source.path(*source.default_options);
     absl::StrAppend(
         &text, "## ", source.name, ": ", source.description, "\ngives ",
         source.data, "; data.path is ",
-        path == DataPath::kRequired   ? "required"
-        : path == DataPath::kOptional ? "optional"
-        : path == DataPath::kIgnored  ? "ignored"
-                                      : "refused",
+        path == DataPathRequirement::kRequired   ? "required"
+        : path == DataPathRequirement::kOptional ? "optional"
+        : path == DataPathRequirement::kIgnored  ? "ignored"
+                                                 : "refused",
         source.reads_dev_path ? ", data.dev_path is read\n\n" : "\n\n");
   }
   EXPECT_EQ(text, ReadFile("experiments/tasks/testdata/plugins.txt").value());

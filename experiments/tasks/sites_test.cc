@@ -345,7 +345,7 @@ TEST_P(SitesTest, TraceMatchesThePrediction) {
       task_->Predict(*forward_, request, {.length = 1, .most_choices = kAll});
   const auto traced = task_->Trace(*forward_, request, {});
   ASSERT_TRUE(answered.ok() && traced.ok()) << traced.status();
-  const TraceLabels& labels = traced->labels;
+  const TraceDescription& labels = traced->labels;
   EXPECT_EQ(labels.input, answered->input);
   EXPECT_EQ(labels.prediction, answered->text);
   const Inspection<float> seen = Inspect(
@@ -361,7 +361,7 @@ TEST_P(SitesTest, TraceMatchesThePrediction) {
       return MatchesSite(title, site.first);
     })) << title;
     // Every map must have labels for its queries and keys.
-    const TracedSites* const of = labels.Find(map.site);
+    const SiteSequences* const of = labels.Find(map.site);
     ASSERT_NE(of, nullptr) << map.site;
     EXPECT_EQ(std::ssize(labels.sequences[of->queries].query_labels()),
               map.shape[2])

@@ -61,7 +61,7 @@ class Task {
  public:
   // Names of the members of ModelConfig that the task reads, other than its
   // options. A task with such members hides this array with its own array.
-  static constexpr absl::Span<const char* const> kParts = {};
+  static constexpr absl::Span<const char* const> kModelFields = {};
   // Whether the task reads Experiment.search.
   static constexpr bool kSearches = false;
   // Adds problems of the options, at paths relative to the options.
@@ -70,7 +70,7 @@ class Task {
     problems.CheckRanges(options);
   }
   // Adds problems of the members in kParts, at paths relative to ModelConfig.
-  static void ValidateParts(const TaskContext&, ConfigProblems&) {}
+  static void ValidateModelFields(const TaskContext&, ConfigProblems&) {}
   // A task may also declare the following function, if Files() contains all
   // that its model needs from the training data:
   //
@@ -156,7 +156,7 @@ class Task {
   // Traces the computation of a prediction for inspection; see
   // attention/inspection/inspection.h. Returns the same errors as Predict(). An
   // error about the output to explain begins with "target".
-  virtual absl::StatusOr<Traced<float>> Trace(
+  virtual absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& /*forward*/, const PredictionRequest& /*request*/,
       const TraceOptions&) const {
     return absl::InvalidArgumentError(

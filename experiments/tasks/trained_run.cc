@@ -77,7 +77,7 @@ std::string NameOf(absl::string_view folder) {
 // Returns the notes of `problems` that the overrides caused. The training
 // program has printed the other notes.
 absl::StatusOr<std::vector<std::string>> NotesOfOverrides(
-    const ConfigSource& source, const Plugins& plugins,
+    const ConfigPathOrText& source, const Plugins& plugins,
     const ConfigProblems& problems, absl::Span<const std::string> overrides) {
   std::vector<std::string> notes;
   if (overrides.empty()) return notes;
@@ -104,7 +104,7 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
   TrainedRun trained;
   trained.path = ResolveUserPath(run);
   const std::string config = JoinPath(trained.path, "resolved.textproto");
-  ConfigSource source = {config, std::nullopt};
+  ConfigPathOrText source = {config, std::nullopt};
   const bool is_run =
       PathExists(config) || PathExists(JoinPath(trained.path, "run.json"));
   if (is_run || plugins == nullptr) {
@@ -179,7 +179,7 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
 // metric. Sorts the remaining checkpoints, best first.
 absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
                           const std::string& run_folder,
-                          std::vector<Checkpoint>* checkpoints) {
+                          std::vector<CheckpointInfo>* checkpoints) {
   REGARD_ASSIGN_OR_RETURN(
       const std::vector<MetricsRecord> records,
       ReadMetricsLog(JoinPath(run_folder, "metrics.jsonl")));
@@ -194,18 +194,19 @@ absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
                                       : -value->second);
     }
   }
-  std::erase_if(*checkpoints, [&](const Checkpoint& checkpoint) {
+  std::erase_if(*checkpoints, [&](const CheckpointInfo& checkpoint) {
     return values.count(checkpoint.step) == 0;
   });
-  std::ranges::stable_sort(
-      *checkpoints, std::greater(),
-      [&](const Checkpoint& checkpoint) { return values[checkpoint.step]; });
+  std::ranges::stable_sort(*checkpoints, std::greater(),
+                           [&](const CheckpointInfo& checkpoint) {
+                             return values[checkpoint.step];
+                           });
   return absl::OkStatus();
 }
 
 // Returns the newest or the best checkpoints, as `config` requires, ordered by
 // step. Sets `notes` to one sentence per damaged checkpoint.
-absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
+absl::StatusOr<std::vector<CheckpointInfo>> CheckpointsOf(
     const InitialWeights& config, const Task& task,
     const std::string& run_folder, std::vector<std::string>* notes) {
   const auto count = static_cast<size_t>(config.average());
@@ -214,7 +215,7 @@ absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
       FoundCheckpoints found,
       FindCheckpoints(run_folder, metric.empty() ? count : SIZE_MAX));
   *notes = std::move(found.notes);
-  std::vector<Checkpoint>& checkpoints = found.checkpoints;
+  std::vector<CheckpointInfo>& checkpoints = found.checkpoints;
   if (!metric.empty()) {
     REGARD_RETURN_IF_ERROR(SortByMetric(*FindMetric(task.metrics(), metric),
                                         metric, run_folder, &checkpoints));
@@ -228,15 +229,15 @@ absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
         "; the `training.keep_checkpoints` of a run sets how many it keeps"));
   }
   checkpoints.resize(count);
-  std::ranges::sort(checkpoints, {}, &Checkpoint::step);
+  std::ranges::sort(checkpoints, {}, &CheckpointInfo::step);
   return std::move(checkpoints);
 }
 
-absl::Status LoadMean(const std::vector<Checkpoint>& checkpoints,
+absl::Status LoadMean(const std::vector<CheckpointInfo>& checkpoints,
                       ParameterStore<float>& parameters) {
   const absl::Span<float> values = parameters.values();
   std::vector<double> sums(values.size(), 0);
-  for (const Checkpoint& checkpoint : checkpoints) {
+  for (const CheckpointInfo& checkpoint : checkpoints) {
     REGARD_RETURN_IF_ERROR(LoadWeights(checkpoint.WeightsPath(), parameters));
     for (size_t i = 0; i < sums.size(); ++i) {
       sums[i] += static_cast<double>(values[i]);
@@ -278,7 +279,7 @@ absl::Status Load(const InitialWeights& config, const Plugins& plugins,
     }
     return absl::OkStatus();
   }
-  REGARD_ASSIGN_OR_RETURN(const std::vector<Checkpoint> checkpoints,
+  REGARD_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> checkpoints,
                           CheckpointsOf(config, task, run.path, notes));
   return LoadMean(checkpoints, parameters);
 }

@@ -76,7 +76,7 @@ class EventLogTest : public ::testing::Test {
     Experiment config;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
     const std::unique_ptr<Task> task = *BuildTask(config, BuiltInPlugins());
-    std::optional<Checkpoint> checkpoint;
+    std::optional<CheckpointInfo> checkpoint;
     if (resume) checkpoint = FindCheckpoints(folder_)->checkpoints[0];
     const std::string log_path = folder_ + "/metrics.jsonl";
     absl::StatusOr<FileWriter> log =

@@ -39,9 +39,9 @@ void NoteWarmup(const Experiment& config, const Plugins& plugins,
                    " optimizer steps, but the run has only ", updates));
 }
 
-absl::StatusOr<FittingTask> BuildAlone(const LoadedConfig& loaded,
-                                       const std::string& run_folder,
-                                       const Plugins& plugins) {
+absl::StatusOr<PreparedTask> BuildAlone(const LoadedConfig& loaded,
+                                        const std::string& run_folder,
+                                        const Plugins& plugins) {
   ReadRunFile read_run_file;
   if (!run_folder.empty()) {
     read_run_file = [&run_folder](const std::string& name) {
@@ -78,8 +78,8 @@ absl::StatusOr<FittingTask> BuildAlone(const LoadedConfig& loaded,
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   NoteWarmup(loaded.config, plugins, task->model(), problems);
   for (const std::string& note : task->Notes()) problems.Note("", note);
-  return FittingTask{std::move(task),
-                     {problems.notes().begin(), problems.notes().end()}};
+  return PreparedTask{std::move(task),
+                      {problems.notes().begin(), problems.notes().end()}};
 }
 
 // Returns everything that determines the bits of the results, by name.
@@ -120,11 +120,10 @@ std::map<std::string, std::string> DataDigests(const Training& training,
   return digests;
 }
 
-absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
-                                             const std::string& run_folder,
-                                             const Plugins& plugins,
-                                             Ranks* ranks) {
-  absl::StatusOr<FittingTask> task = BuildAlone(loaded, run_folder, plugins);
+absl::StatusOr<PreparedTask> PrepareTask(const LoadedConfig& loaded,
+                                         const std::string& run_folder,
+                                         const Plugins& plugins, Ranks* ranks) {
+  absl::StatusOr<PreparedTask> task = BuildAlone(loaded, run_folder, plugins);
   if (ranks == nullptr) return task;
   using Facts = absl::StatusOr<std::map<std::string, std::string>>;
   const Facts facts =

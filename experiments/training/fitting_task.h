@@ -18,7 +18,7 @@ namespace regard {
 
 class Training;
 
-struct FittingTask {
+struct PreparedTask {
   std::unique_ptr<Task> task;  // the model has its initial weights
   // Notes about the config, the data and the initial weights.
   std::vector<std::string> notes = {};
@@ -34,10 +34,9 @@ std::map<std::string, std::string> DataDigests(const Training& training,
 // this function, and all get the same error. It is an error if one rank fails,
 // or if the config has too few shards. The configs, data, initial weights and
 // programs of the ranks must be equal.
-absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
-                                             const std::string& run_folder,
-                                             const Plugins& plugins,
-                                             Ranks* ranks);
+absl::StatusOr<PreparedTask> PrepareTask(const LoadedConfig& loaded,
+                                         const std::string& run_folder,
+                                         const Plugins& plugins, Ranks* ranks);
 
 }  // namespace regard
 

@@ -19,7 +19,7 @@ namespace {
 
 // Returns the checkpoint of `step`, which rank 0 has found in the run folder
 // `path`. All ranks read the same folder.
-absl::StatusOr<Checkpoint> FindTold(const std::string& path, int64_t step) {
+absl::StatusOr<CheckpointInfo> FindTold(const std::string& path, int64_t step) {
   REGARD_ASSIGN_OR_RETURN(const FoundCheckpoints found, FindCheckpoints(path));
   if (!found.checkpoints.empty() && found.checkpoints[0].step == step) {
     return found.checkpoints[0];
@@ -45,7 +45,7 @@ absl::StatusOr<int> TrainAlong(const Experiment& config, Task& task,
     REGARD_CHECK(
         absl::SimpleAtoi(absl::string_view(told).substr(0, space), &step))
         << told;
-    REGARD_ASSIGN_OR_RETURN(const Checkpoint checkpoint,
+    REGARD_ASSIGN_OR_RETURN(const CheckpointInfo checkpoint,
                             FindTold(told.substr(space + 1), step));
     REGARD_RETURN_IF_ERROR(trainer.Restore(checkpoint));
   }
@@ -67,7 +67,8 @@ RankZeroFolder BroadcastFolder(const std::optional<RunFolder>& folder,
 }
 
 void BroadcastStart(const std::string& path,
-                    const std::optional<Checkpoint>& checkpoint, Ranks* ranks) {
+                    const std::optional<CheckpointInfo>& checkpoint,
+                    Ranks* ranks) {
   BroadcastText(ranks, checkpoint.has_value()
                            ? absl::StrCat(checkpoint->step, " ", path)
                            : "");
@@ -82,8 +83,8 @@ absl::StatusOr<int> FollowRankZero(const LoadedConfig& loaded, Task& task,
     const LoadedConfig& baseline = *loaded.baseline;
     const RankZeroFolder found = BroadcastFolder(std::nullopt, options.ranks);
     REGARD_ASSIGN_OR_RETURN(
-        const FittingTask other,
-        BuildFittingTask(baseline, found.RunPath(), plugins, options.ranks));
+        const PreparedTask other,
+        PrepareTask(baseline, found.BegunRunPath(), plugins, options.ranks));
     REGARD_ASSIGN_OR_RETURN(
         stopped_by, TrainAlong(baseline.config, *other.task, options, plugins));
   }

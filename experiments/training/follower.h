@@ -25,7 +25,7 @@ struct RankZeroFolder {
   bool begun = false;
 
   // Returns `path` if the run has begun, and "" if it has not.
-  std::string RunPath() const { return begun ? path : ""; }
+  std::string BegunRunPath() const { return begun ? path : ""; }
 };
 
 // Sends the run folder that rank 0 has opened to all ranks.
@@ -35,7 +35,8 @@ RankZeroFolder BroadcastFolder(const std::optional<RunFolder>& folder,
 // Sends the start of training from rank 0 to the other ranks: the run folder
 // `path` and the checkpoint, if there is one.
 void BroadcastStart(const std::string& path,
-                    const std::optional<Checkpoint>& checkpoint, Ranks* ranks);
+                    const std::optional<CheckpointInfo>& checkpoint,
+                    Ranks* ranks);
 
 // Follows rank 0 from BroadcastStart() to the end of the run and of its
 // baseline. Returns the exit code.

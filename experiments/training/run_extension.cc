@@ -41,20 +41,21 @@ std::unique_ptr<Schedule> MakeSchedule(const Experiment& config,
 
 absl::Span<const absl::string_view> FieldsThatMayChange() { return kMayChange; }
 
-RunStepCounts ComputeRunStepCounts(const Experiment& before,
-                                   const Experiment& now, Model<float>& model) {
+RunLengthChange ComputeRunLengthChange(const Experiment& before,
+                                       const Experiment& now,
+                                       Model<float>& model) {
   return {.before = BatchPlan(before, model).total_updates(),
           .now = BatchPlan(now, model).total_updates()};
 }
 
-absl::StatusOr<Checkpoint> FindExtensibleCheckpoint(
-    const std::vector<Checkpoint>& checkpoints, const RunExtension& extension,
-    RunStepCounts lengths) {
-  const Checkpoint& newest = checkpoints.front();
+absl::StatusOr<CheckpointInfo> FindExtensibleCheckpoint(
+    const std::vector<CheckpointInfo>& checkpoints,
+    const ConfigChange& extension, RunLengthChange lengths) {
+  const CheckpointInfo& newest = checkpoints.front();
   const bool more_time = newest.step < lengths.now &&
                          std::ranges::count(extension.paths, kMaxMinutes) > 0;
   if (lengths.before == lengths.now && !more_time) return newest;
-  for (const Checkpoint& checkpoint : checkpoints) {
+  for (const CheckpointInfo& checkpoint : checkpoints) {
     if (checkpoint.step >= std::min(lengths.before, lengths.now)) continue;
     REGARD_ASSIGN_OR_RETURN(const bool is_of_end,
                             IsFinalCheckpoint(checkpoint));
@@ -71,7 +72,7 @@ absl::StatusOr<Checkpoint> FindExtensibleCheckpoint(
 }
 
 std::string ScheduleNote(const Experiment& now, const Plugins& plugins,
-                         int64_t step, RunStepCounts lengths) {
+                         int64_t step, RunLengthChange lengths) {
   if (lengths.before == lengths.now) return "";
   const std::unique_ptr<Schedule> old_schedule =
       MakeSchedule(now, plugins, lengths.before);

@@ -27,7 +27,7 @@ absl::Span<const absl::string_view> FieldsThatMayChange();
 
 // The previous config of a run that is resumed, and the fields that have
 // changed.
-struct RunExtension {
+struct ConfigChange {
   Experiment before = {};
   // Paths of the changed fields. Usually empty.
   std::vector<std::string> paths = {};
@@ -35,27 +35,28 @@ struct RunExtension {
 
 // The numbers of optimizer steps of the whole run with the old and the new
 // config, if the run does not end early.
-struct RunStepCounts {
+struct RunLengthChange {
   int64_t before = 0;
   int64_t now = 0;
 };
 
-RunStepCounts ComputeRunStepCounts(const Experiment& before,
-                                   const Experiment& now, Model<float>& model);
+RunLengthChange ComputeRunLengthChange(const Experiment& before,
+                                       const Experiment& now,
+                                       Model<float>& model);
 
 // Returns the newest checkpoint from which the run can be trained to its new
 // length. `checkpoints` must not be empty and must be sorted newest first. A
 // checkpoint that ended the run at its old length is not suitable, because it
 // lacks the state that further steps need. If no checkpoint is suitable,
 // returns an error that can be printed as it is.
-absl::StatusOr<Checkpoint> FindExtensibleCheckpoint(
-    const std::vector<Checkpoint>& checkpoints, const RunExtension& extension,
-    RunStepCounts lengths);
+absl::StatusOr<CheckpointInfo> FindExtensibleCheckpoint(
+    const std::vector<CheckpointInfo>& checkpoints,
+    const ConfigChange& extension, RunLengthChange lengths);
 
 // Returns a note on how the new length affects the schedule after `step`
 // optimizer steps, or "" if the length does not change.
 std::string ScheduleNote(const Experiment& now, const Plugins& plugins,
-                         int64_t step, RunStepCounts lengths);
+                         int64_t step, RunLengthChange lengths);
 
 }  // namespace regard
 

@@ -31,7 +31,7 @@ class Pages : public RunPresenter {
   }
 
   absl::StatusOr<std::string> WriteReport(const RunFolder& folder,
-                                          RunReport report) const override {
+                                          ReportedRun report) const override {
     REGARD_RETURN_IF_ERROR(folder.Write(
         "attention.json", AttentionJson(report.showcase.heat_maps)));
     REGARD_RETURN_IF_ERROR(folder.Write("report.html", RunReportHtml(report)));

@@ -53,7 +53,7 @@ class RunPresenter {
   // Writes attention.json and report.html, and returns the text for the
   // terminal.
   virtual absl::StatusOr<std::string> WriteReport(const RunFolder& folder,
-                                                  RunReport report) const = 0;
+                                                  ReportedRun report) const = 0;
 };
 
 }  // namespace regard

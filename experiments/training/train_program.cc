@@ -136,16 +136,16 @@ absl::Status ChooseRun(const Ranks* ranks, Arguments* arguments) {
 }
 
 // Returns the config to train. A resumed run uses its own config.
-absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
-                                      absl::string_view default_config,
-                                      const RankZeroFolder& found) {
+absl::StatusOr<ConfigPathOrText> SourceOf(const Arguments& arguments,
+                                          absl::string_view default_config,
+                                          const RankZeroFolder& found) {
   if (!arguments.config.empty()) {
-    return ConfigSource{arguments.config, std::nullopt};
+    return ConfigPathOrText{arguments.config, std::nullopt};
   }
   if (found.holds_run) {
     const std::string path = JoinPath(found.path, "resolved.textproto");
     absl::StatusOr<std::string> text = ReadFile(path);
-    if (text.ok()) return ConfigSource{path, *std::move(text)};
+    if (text.ok()) return ConfigPathOrText{path, *std::move(text)};
     if (IsMachineFailure(text.status())) return WithErrorPrefix(text.status());
     REGARD_RETURN_IF_ERROR(CheckConfigNotLost(found.path));
     return absl::InvalidArgumentError(absl::StrCat(
@@ -159,7 +159,7 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
         " holds no run to resume; name a run folder with --run=DIR, or start a "
         "new run with --config=FILE"));
   }
-  return ConfigSource{"built-in config", std::string(default_config)};
+  return ConfigPathOrText{"built-in config", std::string(default_config)};
 }
 
 absl::Status BaselineError(const LoadedConfig& run,
@@ -176,7 +176,7 @@ absl::StatusOr<LoadedConfig> ReadGivenConfig(const Arguments& arguments,
                                              const Plugins& plugins,
                                              absl::string_view default_config,
                                              const RankZeroFolder& found) {
-  REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
+  REGARD_ASSIGN_OR_RETURN(const ConfigPathOrText source,
                           SourceOf(arguments, default_config, found));
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadConfig(source, arguments.overrides, plugins));
@@ -195,8 +195,8 @@ struct CheckedInputs {
   // Set only on rank 0, and only if the folder existed.
   std::optional<RunFolder> folder = std::nullopt;
   LoadedConfig loaded = {};
-  FittingTask fitting = {};
-  FittingTask baseline = {};  // only for --check, if there is a baseline
+  PreparedTask fitting = {};
+  PreparedTask baseline = {};  // only for --check, if there is a baseline
 };
 
 // Checks the input on all ranks. First opens the run folder if it exists,
@@ -221,7 +221,7 @@ absl::StatusOr<CheckedInputs> CheckInputs(const Arguments& arguments,
   checked.loaded = *std::move(loaded);
   REGARD_ASSIGN_OR_RETURN(
       checked.fitting,
-      BuildFittingTask(checked.loaded, found.RunPath(), plugins, ranks));
+      PrepareTask(checked.loaded, found.BegunRunPath(), plugins, ranks));
   // Checks the baseline now, because it is only trained after the run.
   if (!found.begun && checked.loaded.baseline != nullptr) {
     const Experiment& run = checked.loaded.config;
@@ -232,8 +232,8 @@ absl::StatusOr<CheckedInputs> CheckInputs(const Arguments& arguments,
                    "both names");
       return LocateProblems(problems, checked.loaded.origins);
     }
-    absl::StatusOr<FittingTask> baseline =
-        BuildFittingTask(*checked.loaded.baseline, "", plugins, ranks);
+    absl::StatusOr<PreparedTask> baseline =
+        PrepareTask(*checked.loaded.baseline, "", plugins, ranks);
     REGARD_RETURN_IF_ERROR(BaselineError(checked.loaded, baseline.status()));
     if (arguments.check) checked.baseline = *std::move(baseline);
   }
@@ -290,8 +290,8 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
   std::optional<RunFolder> folder(std::move(opened));
   const RankZeroFolder found = BroadcastFolder(folder, options.ranks);
   REGARD_ASSIGN_OR_RETURN(
-      FittingTask fitting,
-      BuildFittingTask(loaded, found.RunPath(), plugins, options.ranks));
+      PreparedTask fitting,
+      PrepareTask(loaded, found.BegunRunPath(), plugins, options.ranks));
   *baseline = std::make_unique<TrainingRun>(loaded, *std::move(folder),
                                             std::move(fitting));
   // The checkpoints of the baseline are next to the checkpoints of the run.

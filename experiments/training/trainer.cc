@@ -170,7 +170,7 @@ void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
   worker.tape.set_training(true);
   worker.tape.set_random({config_.seed(), step(), examples});
   if (!hooks_.empty()) {
-    worker.forward.set_hook(hooks_[shard]->ForUpdate(step()));
+    worker.forward.set_hook(hooks_[shard]->BeginUpdate(step()));
   }
   Hook<float>* const hook =
       options_.hook ? options_.hook(step(), shard) : nullptr;
@@ -214,7 +214,7 @@ absl::Status Trainer::ExplainFault(
       "gradient's norm is not: a sum or a square overflows"));
 }
 
-void Trainer::GatherFromRanks() {
+void Trainer::GatherShardResults() {
   if (options_.ranks == nullptr) {
     for (const auto& hook : hooks_) hook->TakeStatistics(&statistics_);
     return;
@@ -242,7 +242,7 @@ absl::Status Trainer::Update() {
         [&](int worker, int shard, GradientSlab<float>& gradients) {
           ComputeShard(batch, shard, *workers_[worker], gradients);
         });
-    GatherFromRanks();
+    GatherShardResults();
     for (size_t term = 0; term < denominators_.size(); ++term) {
       double sum = 0;
       for (size_t i = term; i < shard_sums_.size(); i += denominators_.size()) {
@@ -330,9 +330,9 @@ std::map<std::string, double> Trainer::TakeStatistics() {
   return metrics;
 }
 
-void Trainer::SetHook(Forward<float>& forward) const {
+void Trainer::SetEvaluationHook(Forward<float>& forward) const {
   if (!hooks_.empty()) {
-    forward.set_hook(hooks_[0]->ForEvaluation(step()));
+    forward.set_hook(hooks_[0]->BeginEvaluation(step()));
   }
 }
 
@@ -350,7 +350,7 @@ absl::Status Trainer::Evaluate(bool final) {
   const InferenceThreads help(pool_);
   Tape<float> tape;
   Forward<float> forward(tape, model_.parameters(), nullptr);
-  SetHook(forward);
+  SetEvaluationHook(forward);
   // The last step must have one record. If the training split is evaluated, the
   // result replaces the mean of the loss since the last record.
   Evaluation evaluation;
@@ -410,7 +410,7 @@ void Trainer::ChooseWeights() {
     const InferenceThreads help(pool_);
     Tape<float> tape;
     Forward<float> forward(tape, model_.parameters(), nullptr);
-    SetHook(forward);
+    SetEvaluationHook(forward);
     Evaluation evaluation;
     EvaluateSplit(task_, forward, Split::kDev, options_.ranks, &evaluation);
     const auto mean_value = evaluation.metrics.find(selection_.metric());
@@ -424,7 +424,7 @@ void Trainer::ChooseWeights() {
 }
 
 absl::Status Trainer::Finish() {
-  REGARD_RETURN_IF_ERROR(SaveBeforeEnd());
+  REGARD_RETURN_IF_ERROR(SaveBeforeFinalEvaluation());
   REGARD_RETURN_IF_ERROR(CheckWeights());
   if (selection_.active()) {
     // Early stopping and the time limit have evaluated the last step already.

@@ -110,7 +110,7 @@ std::vector<MetricInfo> TrainerMetrics(const Model<float>& model);
 
 // Whether a checkpoint was saved at the end of a run, after its last optimizer
 // step. Such a checkpoint lacks the state that further steps need.
-absl::StatusOr<bool> IsFinalCheckpoint(const Checkpoint& checkpoint);
+absl::StatusOr<bool> IsFinalCheckpoint(const CheckpointInfo& checkpoint);
 
 class Trainer {
  public:
@@ -120,7 +120,7 @@ class Trainer {
   ~Trainer();
 
   // Resumes from a checkpoint of the same config.
-  absl::Status Restore(const Checkpoint& checkpoint);
+  absl::Status Restore(const CheckpointInfo& checkpoint);
 
   // Trains to the end, or until stopped, and saves a checkpoint in both cases.
   // At the end, the model has the weights that training.early_stopping,
@@ -165,7 +165,7 @@ class Trainer {
   int StopSignal() const;
   absl::Status Update();
   // Adds up the sums and statistics of a batch over all ranks.
-  void GatherFromRanks();
+  void GatherShardResults();
   void ComputeShard(absl::Span<const int64_t> batch, int shard, Worker& worker,
                     GradientSlab<float>& gradients);
   absl::Span<const int64_t> ShardOf(absl::Span<const int64_t> batch,
@@ -182,7 +182,7 @@ class Trainer {
   // optimizer step.
   std::map<std::string, double> TakeStatistics();
   // Installs the interventions of the config in an evaluation pass.
-  void SetHook(Forward<float>& forward) const;
+  void SetEvaluationHook(Forward<float>& forward) const;
   absl::Status Evaluate(bool final);
   // Returns an error if a weight is not finite. An optimizer step may overflow
   // although its gradient is finite. Saving such weights would remove an older,
@@ -192,8 +192,8 @@ class Trainer {
   // Saves a checkpoint after the last optimizer step, unless this run was
   // resumed from it. The final evaluation may take a long time. If the run is
   // killed during this evaluation, it resumes from this checkpoint.
-  absl::Status SaveBeforeEnd();
-  absl::Status RestoreSelection(const Checkpoint& checkpoint);
+  absl::Status SaveBeforeFinalEvaluation();
+  absl::Status RestoreSelection(const CheckpointInfo& checkpoint);
   absl::Status Finish();
   void ChooseWeights();
   bool IsFinished() const;

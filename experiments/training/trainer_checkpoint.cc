@@ -47,7 +47,7 @@ std::string StatePrefix(const Optimizer<float>::State& state) {
 // used if the file of the best weights contains other weights.
 constexpr char kEmaPrefix[] = "ema/";
 
-absl::StatusOr<TrainerState> ReadState(const Checkpoint& checkpoint) {
+absl::StatusOr<TrainerState> ReadState(const CheckpointInfo& checkpoint) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(checkpoint.StatePath()));
   TrainerState state;
@@ -63,7 +63,7 @@ absl::StatusOr<TrainerState> ReadState(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-absl::StatusOr<bool> IsFinalCheckpoint(const Checkpoint& checkpoint) {
+absl::StatusOr<bool> IsFinalCheckpoint(const CheckpointInfo& checkpoint) {
   REGARD_ASSIGN_OR_RETURN(const TrainerState state, ReadState(checkpoint));
   return state.finished() || state.has_records();
 }
@@ -139,7 +139,7 @@ absl::Status Trainer::Save() {
   return callbacks_.checkpointed(content);
 }
 
-absl::Status Trainer::SaveBeforeEnd() {
+absl::Status Trainer::SaveBeforeFinalEvaluation() {
   absl::Status saved;
   if (step() > 0 && !state_.has_records()) {
     state_.set_records(records_of_step_);
@@ -151,7 +151,7 @@ absl::Status Trainer::SaveBeforeEnd() {
   return saved;
 }
 
-absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
+absl::Status Trainer::Restore(const CheckpointInfo& checkpoint) {
   REGARD_RETURN_IF_ERROR(
       LoadWeights(checkpoint.WeightsPath(), model_.parameters()));
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
@@ -192,7 +192,7 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   return RestoreSelection(checkpoint);
 }
 
-absl::Status Trainer::RestoreSelection(const Checkpoint& checkpoint) {
+absl::Status Trainer::RestoreSelection(const CheckpointInfo& checkpoint) {
   ParameterStore<float>& parameters = model_.parameters();
   const auto read = [&](const std::string& path, const char* prefix,
                         std::vector<float>* slab) -> absl::Status {

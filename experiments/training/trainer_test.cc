@@ -384,7 +384,7 @@ TEST(TrainerTest, ACheckpointComesBeforeTheFinalEvaluation) {
   EXPECT_THAT(states[1], Not(HasSubstr("records:")));
 }
 
-Checkpoint OnlyCheckpoint(const std::string& folder) {
+CheckpointInfo OnlyCheckpoint(const std::string& folder) {
   absl::StatusOr<FoundCheckpoints> found = FindCheckpoints(folder, 1);
   EXPECT_THAT(found, IsOk());
   EXPECT_THAT(found->checkpoints, SizeIs(1));

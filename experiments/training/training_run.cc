@@ -55,7 +55,7 @@ absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
 
 // Compares `config` with the config of the run. Returns an error if a field has
 // changed that must not change.
-absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
+absl::StatusOr<ConfigChange> CompareConfig(const RunFolder& folder,
                                            const Plugins& plugins,
                                            const Experiment& config) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
@@ -64,7 +64,7 @@ absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
       const Experiment stored,
       ReadFormerConfig({folder.File("resolved.textproto"), text},
                        plugins.scorers, config));
-  RunExtension extension = {.before = stored};
+  ConfigChange extension = {.before = stored};
   const auto may_change = FieldsThatMayChange();
   std::string differences;
   // Compares resolved configs, which contain the defaults of this version.
@@ -175,7 +175,7 @@ std::string EvaluationLine(const EvaluatedModel& evaluated) {
 }  // namespace
 
 TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
-                         FittingTask fitting)
+                         PreparedTask fitting)
     : loaded_(std::move(loaded)),
       folder_(std::move(folder)),
       task_(std::move(fitting.task)),
@@ -183,7 +183,7 @@ TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
       digests_(DataDigests(loaded_.config.training(), *task_)),
       metrics_(MetricsOf(*task_)) {}
 
-absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
+absl::Status TrainingRun::LockCheckpointFolder(const std::string& checkpoints) {
   std::string path = ResolveUserPath(checkpoints);
   if (path.empty()) {
     if (!PathExists(folder_.File(kCheckpointRecord))) return absl::OkStatus();
@@ -203,7 +203,7 @@ absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
                                 RunId(loaded_.config, digests_));
 }
 
-absl::Status TrainingRun::WriteTaskFiles() const {
+absl::Status TrainingRun::WriteNewRunFiles() const {
   Environment environment = BuildEnvironment();
   environment.provenance = provenance_;
   environment.data = digests_;
@@ -235,7 +235,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     std::fprintf(stderr, "note: %s\n", PrintableText(note).c_str());
   }
   const bool begun = folder_.has_begun();
-  RunExtension extension;
+  ConfigChange extension;
   if (begun) {
     REGARD_RETURN_IF_ERROR(ReadRunDescription(folder_.path()).status());
     REGARD_ASSIGN_OR_RETURN(extension,
@@ -243,7 +243,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     REGARD_RETURN_IF_ERROR(CheckSameData(folder_, digests_));
   }
   if (!begun) REGARD_RETURN_IF_ERROR(CheckConfigNotLost(folder_.path()));
-  REGARD_RETURN_IF_ERROR(OpenCheckpointFolder(checkpoints));
+  REGARD_RETURN_IF_ERROR(LockCheckpointFolder(checkpoints));
   if (!begun) {
     if (resume || folder_.holds_run()) {
       std::fprintf(stderr, "%s %s: starting at step 0\n",
@@ -253,7 +253,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     }
     REGARD_RETURN_IF_ERROR(
         folder_.Write("config.textproto", loaded_.origins.main_text().text()));
-    REGARD_RETURN_IF_ERROR(WriteTaskFiles());
+    REGARD_RETURN_IF_ERROR(WriteNewRunFiles());
     return folder_.Write("resolved.textproto", loaded_.resolved);
   }
   REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), SystemFiles()));
@@ -269,16 +269,17 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
                  folder_.path().c_str());
     // Does not write the text of the config again, because it may have been
     // read from this folder.
-    REGARD_RETURN_IF_ERROR(WriteTaskFiles());
+    REGARD_RETURN_IF_ERROR(WriteNewRunFiles());
     return Extend(extension, plugins);
   }
   checkpoint_ = latest.checkpoints[0];
   if (!extension.paths.empty()) {
     REGARD_ASSIGN_OR_RETURN(
-        checkpoint_, FindExtensibleCheckpoint(
-                         latest.checkpoints, extension,
-                         ComputeRunStepCounts(extension.before, loaded_.config,
-                                              task_->model())));
+        checkpoint_,
+        FindExtensibleCheckpoint(
+            latest.checkpoints, extension,
+            ComputeRunLengthChange(extension.before, loaded_.config,
+                                   task_->model())));
   }
   REGARD_RETURN_IF_ERROR(PruneCheckpoints(
       folder_.path(), checkpoint_->step,
@@ -290,7 +291,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
   return absl::OkStatus();
 }
 
-absl::Status TrainingRun::Extend(const RunExtension& extension,
+absl::Status TrainingRun::Extend(const ConfigChange& extension,
                                  const Plugins& plugins) const {
   if (extension.paths.empty()) return absl::OkStatus();
   const int64_t step = checkpoint_.has_value() ? checkpoint_->step : 0;
@@ -317,7 +318,7 @@ absl::Status TrainingRun::Extend(const RunExtension& extension,
                folder_.File(former).c_str());
   const std::string note = ScheduleNote(
       loaded_.config, plugins, step,
-      ComputeRunStepCounts(extension.before, loaded_.config, task_->model()));
+      ComputeRunLengthChange(extension.before, loaded_.config, task_->model()));
   if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
   return absl::OkStatus();
 }
@@ -467,8 +468,8 @@ absl::StatusOr<std::string> TrainingRun::Report(
   const Experiment& config = loaded_.config;
   ConfiguredHook<float> hook({config.intervene(), config.probe()},
                              config.seed());
-  forward.set_hook(hook.ForEvaluation(step()));
-  RunReport report;
+  forward.set_hook(hook.BeginEvaluation(step()));
+  ReportedRun report;
   report.name = loaded_.config.name();
   report.showcase = task_->Show(forward, /*final=*/true);
   report.metric_infos = metrics_;

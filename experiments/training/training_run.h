@@ -34,7 +34,7 @@ class TrainingRun {
  public:
   // `folder` is open, and contains a run to resume or is new. The model of the
   // task has its initial weights.
-  TrainingRun(LoadedConfig loaded, RunFolder folder, FittingTask fitting);
+  TrainingRun(LoadedConfig loaded, RunFolder folder, PreparedTask fitting);
 
   // Writes the folder of a new run, or finds the checkpoint from which to
   // resume. Stores checkpoints in the folder `checkpoints` if it is not empty.
@@ -75,16 +75,16 @@ class TrainingRun {
 
  private:
   // Writes the files of a new run, except for the two config files.
-  absl::Status WriteTaskFiles() const;
+  absl::Status WriteNewRunFiles() const;
   absl::Status WriteDescription() const;  // writes run.json
   // Changes the folder so that training continues from checkpoint_ with the new
   // config. Prints the consequences to standard error.
-  absl::Status Extend(const RunExtension& extension,
+  absl::Status Extend(const ConfigChange& extension,
                       const Plugins& plugins) const;
   // Locks the checkpoint folder if it is not in the run folder. Records the
   // folder `checkpoints`, or uses the recorded folder if `checkpoints` is
   // empty.
-  absl::Status OpenCheckpointFolder(const std::string& checkpoints);
+  absl::Status LockCheckpointFolder(const std::string& checkpoints);
   // Returns callbacks that write and print the progress. `events` may be null.
   TrainingCallbacks MakeCallbacks(FileWriter& log, Progress& progress,
                                   TrainingEvents* events) const;
@@ -103,7 +103,7 @@ class TrainingRun {
   Provenance provenance_;
   // The metrics of the task and of the trainer.
   const std::vector<MetricInfo> metrics_;
-  std::optional<Checkpoint> checkpoint_;
+  std::optional<CheckpointInfo> checkpoint_;
   // The last status and the results of the dev and test examples, after
   // training.
   RunStatus status_;

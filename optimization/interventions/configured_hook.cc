@@ -106,7 +106,7 @@ StatisticSum OfRow(const SiteStatistic& wanted, const AttentionStatistics& rows,
   const double mass = statistic == SiteStatistic::TOP_KEY_SHARE ? rows.top[i]
                       : statistic == SiteStatistic::FIRST_KEY_SHARE
                           ? rows.first[i]
-                          : rows.Window(wanted.window())[i];
+                          : rows.WindowSums(wanted.window())[i];
   return {statistic, mass / sum, 1};
 }
 

@@ -49,11 +49,11 @@ class ConfiguredHook : public Hook<T> {
 
   // Returns this, prepared for the optimizer step after `step` finished steps,
   // or null if no request applies to this step.
-  Hook<T>* ForUpdate(int64_t step) { return Begin(step, /*updates=*/true); }
+  Hook<T>* BeginUpdate(int64_t step) { return Begin(step, /*updates=*/true); }
   // Returns this, prepared for an evaluation after `step` optimizer steps, or
   // null if no request applies to this evaluation. Evaluations measure no
   // statistics.
-  Hook<T>* ForEvaluation(int64_t step) {
+  Hook<T>* BeginEvaluation(int64_t step) {
     return Begin(step, /*updates=*/false);
   }
 

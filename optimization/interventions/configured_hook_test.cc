@@ -56,7 +56,7 @@ Outcome RunPass(const Requests& requests, int64_t step = 0,
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
   ConfiguredHook<double> hook(requests, /*seed=*/5);
-  forward.set_hook(hook.ForUpdate(step));
+  forward.set_hook(hook.BeginUpdate(step));
   tape.set_random({5, step, examples});
   const NameScope<double> outer(tape, "a");
   const NameScope<double> scope(tape, "layers", 1);
@@ -106,7 +106,7 @@ TEST(Intervention, AnInputReplacesEarlierInterventions) {
     Tape<double> tape;
     Forward<double> forward(tape, store, nullptr);
     ConfiguredHook<double> hook(asked, 0);
-    forward.set_hook(hook.ForUpdate(0));
+    forward.set_hook(hook.BeginUpdate(0));
     const Var<double> in = tape.Input({1, 2}, std::vector<double>{1, 2});
     const Var<double> branch = tape.Input({1, 2}, std::vector<double>{5, 7});
     const Var<double> out = forward.Site("residual", in + branch, in);
@@ -216,7 +216,7 @@ TEST(Intervention, AMeanIsTakenForEachHeadAndColumnOverAllPasses) {
   const auto pass = [&](const Shape& shape, const std::vector<double>& values) {
     Tape<double> tape;
     Forward<double> forward(tape, store, nullptr);
-    forward.set_hook(hook.ForEvaluation(0));
+    forward.set_hook(hook.BeginEvaluation(0));
     const NameScope<double> scope(tape, "decoder");
     const NameScope<double> step(tape, "step", shape[0]);
     const Var<double> out =
@@ -241,7 +241,7 @@ TEST(Intervention, AppliesWithinARangeOfSteps) {
     EXPECT_EQ(RunPass(requests, step).value[0],
               step == 2 || step == 3 ? 0 : .25);
     ConfiguredHook<float> hook(requests, 0);
-    EXPECT_EQ(hook.ForEvaluation(step) != nullptr, step == 2 || step == 3);
+    EXPECT_EQ(hook.BeginEvaluation(step) != nullptr, step == 2 || step == 3);
   }
 }
 
@@ -401,7 +401,7 @@ TEST(CollectSiteMeans, ReadsExamplesThatAreSpreadEvenly) {
     ConfiguredHook<float> hook(requests, 0);
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
-    forward.set_hook(hook.ForEvaluation(0));
+    forward.set_hook(hook.BeginEvaluation(0));
     CollectSiteMeans(0, model, forward, hook);
     EXPECT_TRUE(tape.random().examples.empty());
     return forward.Site("state", tape.Full({1}, -1)).data()[0];

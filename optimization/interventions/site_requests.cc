@@ -18,8 +18,9 @@ namespace regard {
 namespace {
 
 void RequireSite(const std::string& site, ConfigProblems& problems) {
-  if (site.empty())
+  if (site.empty()) {
     problems.Add("site", "must be set to a pattern of hook points (sites)");
+  }
 }
 
 // Records every hook point that a pass visits, and the shapes of the hook

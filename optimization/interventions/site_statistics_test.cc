@@ -36,7 +36,7 @@ std::vector<std::pair<std::string, double>> Report(
     Tape<float> tape;
     Forward<float> forward(tape, store, nullptr);
     ConfiguredHook<float> hook(requests, 0);
-    forward.set_hook(hook.ForUpdate(step));
+    forward.set_hook(hook.BeginUpdate(step));
     for (int64_t t = 0; t < 2; ++t) {
       const NameScope<float> outer(tape, "step", t);
       const NameScope<float> scope(tape, "decoder");
@@ -90,7 +90,7 @@ TEST(SiteStatistic, WeightsNeedOnlyTheirRows) {
     requests.Probe("site: '*' every: 1 statistic: " + std::string(statistic));
   }
   ConfiguredHook<double> hook(requests, 5);
-  hook.ForUpdate(0);
+  hook.BeginUpdate(0);
   const HookRequest request = hook.Request("attention/weights");
   EXPECT_FALSE(request.any());
   EXPECT_TRUE(request.rows.entropy && request.rows.top && request.rows.first);
@@ -99,10 +99,10 @@ TEST(SiteStatistic, WeightsNeedOnlyTheirRows) {
   EXPECT_FALSE(hook.Request("attention/context").rows.any());
   Requests norm = Requests().Probe("site: '*' every: 1 statistic: NORM");
   ConfiguredHook<double> of_norm(norm, 5);
-  of_norm.ForUpdate(0);
+  of_norm.BeginUpdate(0);
   EXPECT_TRUE(of_norm.Request("attention/weights").value);
   // Evaluations must not measure statistics.
-  hook.ForEvaluation(0);
+  hook.BeginEvaluation(0);
   EXPECT_FALSE(hook.Request("attention/weights").rows.any());
 }
 

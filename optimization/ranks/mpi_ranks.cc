@@ -163,7 +163,7 @@ void MpiRanks::EndAll(int code) {
   std::_Exit(code);
 }
 
-bool MpiRanks::SleepUnlessEnded() {
+bool MpiRanks::WaitBrieflyForEnd() {
   std::unique_lock<std::mutex> lock(mutex_);
   if (ending_) {
     lock.unlock();
@@ -186,7 +186,7 @@ void MpiRanks::ExchangeHeartbeats() {
   Clock::time_point last_turn = last_heard;
   for (bool ending = false;
        !parted || said != kGoodbye || saying != MPI_REQUEST_NULL;
-       ending = SleepUnlessEnded()) {
+       ending = WaitBrieflyForEnd()) {
     int done = 0;
     MPI_Test(&saying, &done, MPI_STATUS_IGNORE);
     if (done != 0 && said != kGoodbye) {

@@ -43,7 +43,7 @@ class MpiRanks : public Ranks {
   void ExchangeHeartbeats();
   // Sleeps for a moment. After End() has been called, sleeps for a shorter
   // time. Returns whether End() has been called.
-  bool SleepUnlessEnded();
+  bool WaitBrieflyForEnd();
   [[noreturn]] void EndAll(int code);
 
   int rank_ = 0;

@@ -79,7 +79,7 @@ void RankSum<T>::Add(GradientSlab<T>& slab) {
       const size_t wanted = SlabChunks::PartOf(slab.values(), piece).size();
       ranks_.Exchange(Partner(level), Bytes(given_piece),
                       Bytes(absl::MakeSpan(received_).first(wanted)));
-      AddPiece(IsLeft(level), piece, slab);
+      AddReceivedPiece(IsLeft(level), piece, slab);
     }
     slab.MarkTouched(marks_);
   }
@@ -88,7 +88,8 @@ void RankSum<T>::Add(GradientSlab<T>& slab) {
 // AddChunk() writes the sum to the left child. If the left child was received,
 // the sum is then copied to the slab.
 template <typename T>
-void RankSum<T>::AddPiece(bool left, ChunkRange piece, GradientSlab<T>& slab) {
+void RankSum<T>::AddReceivedPiece(bool left, ChunkRange piece,
+                                  GradientSlab<T>& slab) {
   pool_.Run(piece.size(), [&](int64_t i) {
     const int64_t chunk = piece.begin + i;
     const absl::Span<T> own =

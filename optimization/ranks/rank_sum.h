@@ -69,7 +69,7 @@ class RankSum {
   bool IsLeft(size_t level) const { return Partner(level) > ranks_.rank(); }
   // Returns the half of held_[level] that the partner keeps.
   ChunkRange PartnerChunks(size_t level) const;
-  void AddPiece(bool left, ChunkRange piece, GradientSlab<T>& slab);
+  void AddReceivedPiece(bool left, ChunkRange piece, GradientSlab<T>& slab);
 
   const ParameterStore<T>& store_;
   const SlabChunks& chunks_;

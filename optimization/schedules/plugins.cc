@@ -92,8 +92,9 @@ struct ReduceOnPlateauSchedule : regard::ReduceOnPlateauSchedule {
              .threshold = config.threshold()},
             context) {}
   static void Validate(const Options& config, ConfigProblems& problems) {
-    if (config.metric().empty())
+    if (config.metric().empty()) {
       problems.Add("metric", "must name a metric, such as dev/loss");
+    }
     problems.CheckRanges(config);
   }
 };

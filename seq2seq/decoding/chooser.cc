@@ -55,8 +55,8 @@ Chooser::Chooser(const SearchInputs& inputs, const SearchConfig& config,
   }
 }
 
-absl::Span<const int32_t> Chooser::TextOf(const SourceSearch& source,
-                                          const PartialHypothesis& partial) {
+absl::Span<const int32_t> Chooser::IdsWithPrompt(
+    const SourceSearchState& source, const PartialHypothesis& partial) {
   const int64_t choices = HypothesisLength(source);
   text_.assign(source.prompt.begin(), source.prompt.end());
   text_.resize(source.prompt.size() + static_cast<size_t>(choices));
@@ -70,7 +70,7 @@ absl::Span<const int32_t> Chooser::TextOf(const SourceSearch& source,
   return text_;
 }
 
-void Chooser::ApplyRepetition(const SourceSearch& source) {
+void Chooser::ApplyRepetition(const SourceSearchState& source) {
   for (int64_t b = 0; b < source.num_beams; ++b) {
     const absl::Span<float> row(source.scores + b * vocabulary_,
                                 static_cast<size_t>(vocabulary_));
@@ -78,11 +78,11 @@ void Chooser::ApplyRepetition(const SourceSearch& source) {
       const LogNormalizer normalizer = NormalizerOf(row.data(), vocabulary_);
       std::transform(row.begin(), row.end(), row.begin(), normalizer);
     }
-    repetition_->Apply(TextOf(source, source.beams[b]), row);
+    repetition_->Apply(IdsWithPrompt(source, source.beams[b]), row);
   }
 }
 
-void Chooser::Extend(SourceSearch* source) {
+void Chooser::Extend(SourceSearchState* source) {
   const int32_t excluded[] = {special_.pad, special_.begin, special_.end};
   // If the beginning id is also the ending id, it may be generated as the
   // ending id.
@@ -103,7 +103,7 @@ void Chooser::Extend(SourceSearch* source) {
 
 // Returns whether this choice completes its hypothesis.
 bool Chooser::Completes(const PartialHypothesis& partial,
-                        const SourceSearch& source) const {
+                        const SourceSearchState& source) const {
   if (partial.last == special_.end) return true;
   if (inputs_.cut && IsLastStep(source)) return true;
   if (inputs_.completes == nullptr) return false;
@@ -116,7 +116,7 @@ bool Chooser::Completes(const PartialHypothesis& partial,
 }
 
 void Chooser::AddHypothesis(const PartialHypothesis& partial, bool completes,
-                            SourceSearch* source) {
+                            SourceSearchState* source) {
   source->last_step = trace_.step();
   if (completes) {
     EndHypothesis(partial, HypothesisLength(*source) + 1, /*complete=*/true,
@@ -127,7 +127,7 @@ void Chooser::AddHypothesis(const PartialHypothesis& partial, bool completes,
 }
 
 void Chooser::EndHypothesis(const PartialHypothesis& partial, int64_t length,
-                            bool complete, SourceSearch* source) {
+                            bool complete, SourceSearchState* source) {
   source->ended.Add({.partial = partial,
                      .length = length,
                      .score = ScoreOf(partial, length, *source),
@@ -136,7 +136,7 @@ void Chooser::EndHypothesis(const PartialHypothesis& partial, int64_t length,
 }
 
 void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
-                          SourceSearch* source) {
+                          SourceSearchState* source) {
   best_->Clear(excluded);
   for (int64_t b = 0; b < source->num_beams; ++b) {
     const double so_far = source->beams[b].log_probability;
@@ -167,7 +167,7 @@ void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
 // Ends all hypotheses with the ending id. Drops the hypotheses for which this
 // id is impossible, unless it is impossible for all of them.
 void Chooser::EndBeams(absl::Span<const int32_t> excluded,
-                       SourceSearch* source) {
+                       SourceSearchState* source) {
   for (int64_t b = 0; b < source->num_beams; ++b) {
     const float* const logits = source->scores + b * vocabulary_;
     const double log_probability =
@@ -188,7 +188,7 @@ LogNormalizer Chooser::Normalizer(const float* row) const {
 }
 
 void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
-                            SourceSearch* source) {
+                            SourceSearchState* source) {
   const int64_t choices = HypothesisLength(*source);
   // At the first step, all samples start from the same hypothesis.
   const int64_t count = choices == 0 ? width_ : source->num_beams;
@@ -216,28 +216,30 @@ void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
   }
 }
 
-bool Chooser::IsDone(const SourceSearch& source) {
-  return !CanContinue(source) || source.num_beams == 0 ||
+bool Chooser::IsDone(const SourceSearchState& source) {
+  return !ReportChoice(source) || source.num_beams == 0 ||
          source.last_step < trace_.step() || IsLastStep(source) ||
          (source.ended.full() && !CanImprove(source));
 }
 
 // Returns whether a hypothesis that continues could enter the results if it
 // were complete with full coverage.
-bool Chooser::CanImprove(const SourceSearch& source) const {
+bool Chooser::CanImprove(const SourceSearchState& source) const {
   const double least = source.ended.best()[config_.n_best() - 1].score;
   const auto lives = source.beams.first(static_cast<size_t>(source.num_beams));
   return std::any_of(
       lives.begin(), lives.end(), [&](const PartialHypothesis& partial) {
-        return NormalizedScore(partial, HypothesisLength(source) + 1) > least;
+        return LengthNormalizedScore(partial, HypothesisLength(source) + 1) >
+               least;
       });
 }
 
 // Calls on_choice() unless it is null. Returns whether the search for the
 // source continues.
-bool Chooser::CanContinue(const SourceSearch& source) const {
-  if (inputs_.on_choice == nullptr || source.last_step < trace_.step())
+bool Chooser::ReportChoice(const SourceSearchState& source) const {
+  if (inputs_.on_choice == nullptr || source.last_step < trace_.step()) {
     return true;
+  }
   const PartialHypothesis& only = source.ended.best().empty()
                                       ? source.beams[0]
                                       : source.ended.best()[0].partial;
@@ -247,16 +249,16 @@ bool Chooser::CanContinue(const SourceSearch& source) const {
 
 // The length penalty of Wu et al., "Google's neural machine translation
 // system", 2016, section 7.
-double Chooser::NormalizedScore(const PartialHypothesis& partial,
-                                int64_t length) const {
+double Chooser::LengthNormalizedScore(const PartialHypothesis& partial,
+                                      int64_t length) const {
   return partial.log_probability /
          std::pow((5 + static_cast<double>(length)) / 6,
                   config_.length_penalty());
 }
 
 double Chooser::ScoreOf(const PartialHypothesis& partial, int64_t length,
-                        const SourceSearch& source) {
-  const double score = NormalizedScore(partial, length);
+                        const SourceSearchState& source) {
+  const double score = LengthNormalizedScore(partial, length);
   if (config_.coverage_penalty() == 0 || trace_.time() == 0) return score;
   SumCoverage(partial, length, source);
   double sum = 0;
@@ -268,7 +270,7 @@ double Chooser::ScoreOf(const PartialHypothesis& partial, int64_t length,
 }
 
 void Chooser::SumCoverage(const PartialHypothesis& partial, int64_t length,
-                          const SourceSearch& source) {
+                          const SourceSearchState& source) {
   coverage_.assign(static_cast<size_t>(source.memory_size), 0.0F);
   trace_.TraceBack(partial, source.first_step + length - 1, source.first_step,
                    [&](int64_t at, int32_t row, int32_t) {
@@ -282,7 +284,7 @@ void Chooser::SumCoverage(const PartialHypothesis& partial, int64_t length,
 }
 
 Hypothesis Chooser::HypothesisOf(const EndedHypothesis& ended,
-                                 const SourceSearch& source) const {
+                                 const SourceSearchState& source) const {
   Hypothesis hypothesis;
   hypothesis.finished = ended.finished;
   hypothesis.at_limit = ended.partial.cut;
@@ -310,7 +312,7 @@ Hypothesis Chooser::HypothesisOf(const EndedHypothesis& ended,
   return hypothesis;
 }
 
-std::vector<Hypothesis> Chooser::Results(SourceSearch* source) {
+std::vector<Hypothesis> Chooser::Results(SourceSearchState* source) {
   const int64_t length =
       source->last_step < 0 ? 0 : source->last_step - source->first_step + 1;
   for (int64_t b = 0; b < source->num_beams; ++b) {

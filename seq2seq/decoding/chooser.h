@@ -32,51 +32,53 @@ class Chooser {
   int64_t width() const { return width_; }
 
   // Chooses continuations from the source's scores, which it may change.
-  void Extend(SourceSearch* source);
+  void Extend(SourceSearchState* source);
   // Returns whether the source is done. Must be called after Extend().
-  bool IsDone(const SourceSearch& source);
+  bool IsDone(const SourceSearchState& source);
   // Returns the hypotheses of a source that is done.
-  std::vector<Hypothesis> Results(SourceSearch* source);
+  std::vector<Hypothesis> Results(SourceSearchState* source);
 
   // Returns the prompt and the ids of a hypothesis that is unfinished after the
   // last step. Valid until the next call.
-  absl::Span<const int32_t> TextOf(const SourceSearch& source,
-                                   const PartialHypothesis& partial);
+  absl::Span<const int32_t> IdsWithPrompt(const SourceSearchState& source,
+                                          const PartialHypothesis& partial);
 
  private:
-  void ApplyRepetition(const SourceSearch& source);
-  void ExtendBeams(absl::Span<const int32_t> excluded, SourceSearch* source);
-  void EndBeams(absl::Span<const int32_t> excluded, SourceSearch* source);
-  void ExtendSamples(absl::Span<const int32_t> excluded, SourceSearch* source);
+  void ApplyRepetition(const SourceSearchState& source);
+  void ExtendBeams(absl::Span<const int32_t> excluded,
+                   SourceSearchState* source);
+  void EndBeams(absl::Span<const int32_t> excluded, SourceSearchState* source);
+  void ExtendSamples(absl::Span<const int32_t> excluded,
+                     SourceSearchState* source);
   // Returns the function that turns a row of scores into log-probabilities.
   LogNormalizer Normalizer(const float* row) const;
   bool Completes(const PartialHypothesis& partial,
-                 const SourceSearch& source) const;
+                 const SourceSearchState& source) const;
   void AddHypothesis(const PartialHypothesis& partial, bool completes,
-                     SourceSearch* source);
+                     SourceSearchState* source);
   void EndHypothesis(const PartialHypothesis& partial, int64_t length,
-                     bool complete, SourceSearch* source);
+                     bool complete, SourceSearchState* source);
 
   // The number of choices of a hypothesis before this step.
-  int64_t HypothesisLength(const SourceSearch& source) const {
+  int64_t HypothesisLength(const SourceSearchState& source) const {
     return trace_.step() - source.first_step;
   }
-  bool IsLastStep(const SourceSearch& source) const {
+  bool IsLastStep(const SourceSearchState& source) const {
     return HypothesisLength(source) + 1 >= source.most;
   }
-  bool CanImprove(const SourceSearch& source) const;
-  bool CanContinue(const SourceSearch& source) const;
+  bool CanImprove(const SourceSearchState& source) const;
+  bool ReportChoice(const SourceSearchState& source) const;
   // Returns the log-probability divided by the length penalty.
-  double NormalizedScore(const PartialHypothesis& partial,
-                         int64_t length) const;
-  // Returns NormalizedScore() plus the coverage term, which is at most 0.
+  double LengthNormalizedScore(const PartialHypothesis& partial,
+                               int64_t length) const;
+  // Returns LengthNormalizedScore() plus the coverage term, which is at most 0.
   double ScoreOf(const PartialHypothesis& partial, int64_t length,
-                 const SourceSearch& source);
+                 const SourceSearchState& source);
   // Sums the attention that each position of the memory received.
   void SumCoverage(const PartialHypothesis& partial, int64_t length,
-                   const SourceSearch& source);
+                   const SourceSearchState& source);
   Hypothesis HypothesisOf(const EndedHypothesis& ended,
-                          const SourceSearch& source) const;
+                          const SourceSearchState& source) const;
 
   const SearchInputs& inputs_;
   const SearchConfig& config_;
@@ -92,7 +94,7 @@ class Chooser {
   std::optional<Sampler> sampler_;
   std::optional<Repetition> repetition_;
   std::vector<float> coverage_;  // [memory positions], result of SumCoverage()
-  std::vector<int32_t> text_;    // result of TextOf()
+  std::vector<int32_t> text_;    // result of IdsWithPrompt()
 };
 
 }  // namespace regard

@@ -15,7 +15,7 @@ EnsembleReader::EnsembleReader(absl::Span<const EnsembleMember> members,
   for (const EnsembleMember& member : members_) member.forward->BeginStep();
 }
 
-Var<float> EnsembleReader::MeanOf(
+Var<float> EnsembleReader::CombineLogits(
     absl::FunctionRef<Var<float>(size_t member)> read) const {
   Var<float> sum = read(0);
   if (members_.size() == 1) return sum;
@@ -50,12 +50,13 @@ Var<float> EnsembleReader::Begin(absl::Span<const int32_t> ids, int64_t sources,
 }
 
 Var<float> EnsembleReader::Advance(absl::Span<const int32_t> ids) {
-  return MeanOf([&](size_t m) { return readers_[m]->Advance(ids); });
+  return CombineLogits([&](size_t m) { return readers_[m]->Advance(ids); });
 }
 
-Var<float> EnsembleReader::Join(absl::Span<const int32_t> ids,
-                                int64_t sources) {
-  return MeanOf([&](size_t m) { return readers_[m]->Join(ids, sources); });
+Var<float> EnsembleReader::AddSources(absl::Span<const int32_t> ids,
+                                      int64_t sources) {
+  return CombineLogits(
+      [&](size_t m) { return readers_[m]->AddSources(ids, sources); });
 }
 
 void EnsembleReader::SelectRows(absl::Span<const int32_t> rows,

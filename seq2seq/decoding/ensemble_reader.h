@@ -18,10 +18,10 @@ namespace regard {
 
 // Reads ids with all members of an ensemble.
 //
-// A step is Begin() or Advance(), then Join() if sources are added, then
-// SelectRows(). Begin(), Advance() and Join() return one row of scores for each
-// row that was read. If there is one member, the scores are its logits.
-// Otherwise, they are log-probabilities, averaged over the members (see
+// A step is Begin() or Advance(), then AddSources() if sources are added, then
+// SelectRows(). Begin(), Advance() and AddSources() return one row of scores
+// for each row that was read. If there is one member, the scores are its
+// logits. Otherwise, they are log-probabilities, averaged over the members (see
 // ensemble_mean). The caller may overwrite the scores, which are valid until
 // SelectRows().
 class EnsembleReader {
@@ -38,8 +38,8 @@ class EnsembleReader {
                    int64_t max_rows);
   // Reads the next id of each row.
   Var<float> Advance(absl::Span<const int32_t> ids);
-  // Calls IncrementalDecoder::Join() of each member.
-  Var<float> Join(absl::Span<const int32_t> ids, int64_t sources);
+  // Calls IncrementalDecoder::AddSources() of each member.
+  Var<float> AddSources(absl::Span<const int32_t> ids, int64_t sources);
   // Calls IncrementalDecoder::SelectRows() of each member.
   void SelectRows(absl::Span<const int32_t> rows, int64_t rows_per_source);
 
@@ -51,7 +51,8 @@ class EnsembleReader {
 
  private:
   // Combines the members' logits, which read(member) returns.
-  Var<float> MeanOf(absl::FunctionRef<Var<float>(size_t member)> read) const;
+  Var<float> CombineLogits(
+      absl::FunctionRef<Var<float>(size_t member)> read) const;
 
   const absl::Span<const EnsembleMember> members_;
   const SearchConfig::EnsembleMean mean_;

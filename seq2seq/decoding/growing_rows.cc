@@ -7,14 +7,14 @@
 
 namespace regard {
 
-RowCopies::RowCopies(int64_t max_rows, Arena& arena)
+RowCopyPlanner::RowCopyPlanner(int64_t max_rows, Arena& arena)
     : max_rows_(max_rows),
       readers_(arena.New<int32_t>(max_rows)),
       ready_(arena.New<int32_t>(max_rows)),
       // Each cycle of two or more rows needs one additional copy.
       copies_(arena.New<Copy>(max_rows + max_rows / 2)) {}
 
-absl::Span<const RowCopies::Copy> RowCopies::PlanCopies(
+absl::Span<const RowCopyPlanner::Copy> RowCopyPlanner::PlanCopies(
     absl::Span<const int32_t> rows) {
   const auto count = static_cast<int32_t>(rows.size());
   REGARD_CHECK(count <= max_rows_) << count << " rows, at most " << max_rows_;
@@ -57,7 +57,7 @@ absl::Span<const RowCopies::Copy> RowCopies::PlanCopies(
 }
 
 template <typename T>
-void GrowingRows<T>::ReservePositions(int64_t positions, int64_t extent) {
+void GrowingRows<T>::GrowExtent(int64_t positions, int64_t extent) {
   const T* const from = data_;
   const int64_t from_stride = extent_ * width_;
   if (data_ == nullptr || extent > capacity_) {
@@ -101,7 +101,7 @@ void GrowingRows<T>::Append(int64_t positions, Var<T> part) {
     extent = std::max(needed, extent + std::max(kMin, extent / 4));
     extent = std::min(extent, max_positions_);
   }
-  if (positions == 0 || extent > extent_) ReservePositions(positions, extent);
+  if (positions == 0 || extent > extent_) GrowExtent(positions, extent);
   const T* from = part.data();
   for (int64_t block = 0; block < rows_ * blocks_; ++block) {
     std::copy_n(from, count * width_,
@@ -132,10 +132,10 @@ void GrowingRows<T>::AddRows(Var<T> part) {
 }
 
 template <typename T>
-void GrowingRows<T>::Gather(absl::Span<const RowCopies::Copy> copies,
+void GrowingRows<T>::Gather(absl::Span<const RowCopyPlanner::Copy> copies,
                             int64_t rows) {
   const int64_t size = blocks_ * extent_ * width_;
-  for (const RowCopies::Copy& copy : copies) {
+  for (const RowCopyPlanner::Copy& copy : copies) {
     std::copy_n(data_ + copy.from * size, size, data_ + copy.to * size);
   }
   rows_ = rows;

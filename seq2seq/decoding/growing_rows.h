@@ -14,7 +14,7 @@ namespace regard {
 
 // Plans the copies that rearrange rows in place: row i becomes the old row
 // rows[i].
-class RowCopies {
+class RowCopyPlanner {
  public:
   struct Copy {
     int32_t from;
@@ -23,7 +23,7 @@ class RowCopies {
 
   // Supports at most `max_rows` rows before and after the rearrangement.
   // Storage comes from `arena`.
-  RowCopies(int64_t max_rows, Arena& arena);
+  RowCopyPlanner(int64_t max_rows, Arena& arena);
 
   // Returns copies, to be made in order, after which row i is the old row
   // rows[i]. Row `max_rows` is used as temporary storage. Unchanged rows are
@@ -61,7 +61,7 @@ class GrowingRows {
   void AddRows(Var<T> part);
 
   // Rearranges the rows by `copies`, and keeps the first `rows` rows.
-  void Gather(absl::Span<const RowCopies::Copy> copies, int64_t rows);
+  void Gather(absl::Span<const RowCopyPlanner::Copy> copies, int64_t rows);
 
   // Returns the array as a constant of `tape`. It is not a copy: later calls of
   // Append() and Gather() change it.
@@ -70,7 +70,7 @@ class GrowingRows {
  private:
   // Makes space for `extent` positions of each row, and sets the positions that
   // are not valid to 0.
-  void ReservePositions(int64_t positions, int64_t extent);
+  void GrowExtent(int64_t positions, int64_t extent);
 
   const int64_t max_rows_;
   const int64_t max_positions_;

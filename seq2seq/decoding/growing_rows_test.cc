@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 TEST(RowCopiesTest, MakeEveryArrangement) {
   constexpr int64_t kMaxRows = 4;
   Arena arena;
-  RowCopies copies(kMaxRows, arena);
+  RowCopyPlanner copies(kMaxRows, arena);
   for (size_t count = 0; count <= kMaxRows; ++count) {
     for (int number = 0; number < 1 << (2 * count); ++number) {
       std::vector<int32_t> rows;
@@ -32,7 +32,7 @@ TEST(RowCopiesTest, MakeEveryArrangement) {
       }
       std::vector<int32_t> array = {0, 1, 2, 3, -1};
       const auto plan = copies.PlanCopies(rows);
-      for (const RowCopies::Copy& copy : plan) {
+      for (const RowCopyPlanner::Copy& copy : plan) {
         array[static_cast<size_t>(copy.to)] =
             array[static_cast<size_t>(copy.from)];
       }
@@ -49,7 +49,7 @@ TEST(RowCopiesTest, MakeEveryArrangement) {
 
 TEST(RowCopiesDeathTest, RejectsTooManyRows) {
   Arena arena;
-  RowCopies copies(2, arena);
+  RowCopyPlanner copies(2, arena);
   EXPECT_DEATH(copies.PlanCopies({0, 1, 1}), "3 rows, at most 2");
   EXPECT_DEATH(copies.PlanCopies({2}), "row 2");
 }

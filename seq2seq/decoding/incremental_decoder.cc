@@ -45,8 +45,8 @@ Var<float> IncrementalDecoder::Advance(absl::Span<const int32_t> ids) {
   return Read(ids, &*state_);
 }
 
-Var<float> IncrementalDecoder::Join(absl::Span<const int32_t> ids,
-                                    int64_t sources) {
+Var<float> IncrementalDecoder::AddSources(absl::Span<const int32_t> ids,
+                                          int64_t sources) {
   DecoderState<float> state = decoder_.Begin(forward_, {.sources = sources});
   const Var<float> logits = Read(ids, &state);
   REGARD_CHECK_EQ(state.position(), position()) << "ids of further sources";

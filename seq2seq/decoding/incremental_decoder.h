@@ -41,7 +41,7 @@ class IncrementalDecoder : private Hook<float> {
   // last Advance(). n must be the number of ids that each row has read. The new
   // rows, one per source, follow the existing rows. Requires a member without a
   // memory.
-  Var<float> Join(absl::Span<const int32_t> ids, int64_t sources);
+  Var<float> AddSources(absl::Span<const int32_t> ids, int64_t sources);
 
   // Ends a step: row i of the next step continues row rows[i].
   void SelectRows(absl::Span<const int32_t> rows, int64_t rows_per_source);

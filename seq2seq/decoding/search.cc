@@ -27,13 +27,13 @@ class BatchSearch {
 
  private:
   void CheckMembers() const;
-  SourceSearch SearchOf(size_t index);
+  SourceSearchState SearchOf(size_t index);
   void ReadRows();
   Var<float> ReadAgain();
   void ReadPrompts();
   void TraceAlignment(int64_t rows);
   void LayOutRows();
-  bool EndedAtLimit(const SourceSearch& source,
+  bool EndedAtLimit(const SourceSearchState& source,
                     const Hypothesis& hypothesis) const;
 
   size_t half_window() const {
@@ -58,9 +58,9 @@ class BatchSearch {
   const int64_t width_;  // rows per source
   // Sources with an index of at least `started_` are waiting. They are ordered
   // by the length of their prompts.
-  std::vector<SourceSearch> waiting_;
+  std::vector<SourceSearchState> waiting_;
   size_t started_ = 0;
-  std::vector<SourceSearch> live_;
+  std::vector<SourceSearchState> live_;
 };
 
 BatchSearch::BatchSearch(const SearchInputs& inputs, const SearchConfig& config)
@@ -83,7 +83,7 @@ BatchSearch::BatchSearch(const SearchInputs& inputs, const SearchConfig& config)
     longest = std::max(longest, waiting_.back().most);
   }
   std::sort(waiting_.begin(), waiting_.end(),
-            [](const SourceSearch& a, const SourceSearch& b) {
+            [](const SourceSearchState& a, const SourceSearchState& b) {
               return std::make_pair(a.read.size(), a.index) <
                      std::make_pair(b.read.size(), b.index);
             });
@@ -105,10 +105,10 @@ void BatchSearch::CheckMembers() const {
   }
 }
 
-SourceSearch BatchSearch::SearchOf(size_t index) {
+SourceSearchState BatchSearch::SearchOf(size_t index) {
   const SearchSource& given = inputs_.sources[index];
   REGARD_CHECK(given.max_length > 0) << given.max_length << " ids at most";
-  SourceSearch source;
+  SourceSearchState source;
   source.index = index;
   source.key = given.key;
   source.prompt = given.prompt.empty() ? absl::MakeConstSpan(&special_.begin, 1)
@@ -153,9 +153,9 @@ Var<float> BatchSearch::ReadAgain() {
   const auto half = static_cast<int64_t>(half_window());
   const absl::Span<int32_t> ids = New<int32_t>(rows * half);
   for (int64_t row = 0; row < rows; ++row) {
-    const SourceSearch& source = live_[static_cast<size_t>(row / width_)];
+    const SourceSearchState& source = live_[static_cast<size_t>(row / width_)];
     const int64_t b = row % width_ < source.num_beams ? row % width_ : 0;
-    const auto text = chooser_.TextOf(source, source.beams[b]);
+    const auto text = chooser_.IdsWithPrompt(source, source.beams[b]);
     std::copy(text.end() - half, text.end(), ids.begin() + row * half);
   }
   return reader_.Begin(ids, rows, rows);
@@ -179,10 +179,10 @@ void BatchSearch::ReadPrompts() {
   const int64_t sources = std::ssize(live_) - others;
   const Var<float> scores =
       others > 0
-          ? reader_.Join(ids, sources)
+          ? reader_.AddSources(ids, sources)
           : reader_.Begin(ids, sources, static_cast<int64_t>(most) * width_);
   for (int64_t i = 0; i < sources; ++i) {
-    SourceSearch& source = live_[static_cast<size_t>(others + i)];
+    SourceSearchState& source = live_[static_cast<size_t>(others + i)];
     source.first_step = trace_.step();
     source.first_row = others * width_ + i;
     source.scores = scores.data() + i * vocabulary_;
@@ -213,7 +213,7 @@ void BatchSearch::TraceAlignment(int64_t rows) {
 
 // Gives each hypothesis the row that it continues, if possible, because the
 // cache does not copy such rows. Each swap moves one hypothesis to its row.
-void KeepInPlace(SourceSearch* source) {
+void KeepInPlace(SourceSearchState* source) {
   const absl::Span<PartialHypothesis> beams = source->beams;
   const auto place = [&](int64_t b) {
     return beams[b].row - source->first_row;
@@ -234,7 +234,7 @@ void BatchSearch::LayOutRows() {
   trace.rows = New<int32_t>(std::ssize(live_) * width_);
   trace.ids = New<int32_t>(std::ssize(live_) * width_);
   for (size_t i = 0; i < live_.size(); ++i) {
-    SourceSearch& source = live_[i];
+    SourceSearchState& source = live_[i];
     KeepInPlace(&source);
     for (int64_t b = 0; b < width_; ++b) {
       const PartialHypothesis& partial =
@@ -245,18 +245,19 @@ void BatchSearch::LayOutRows() {
   }
 }
 
-bool BatchSearch::EndedAtLimit(const SourceSearch& source,
+bool BatchSearch::EndedAtLimit(const SourceSearchState& source,
                                const Hypothesis& hypothesis) const {
   // The chooser has recorded whether another id was likelier.
   if (hypothesis.finished) return hypothesis.at_limit;
   if (hypothesis.num_choices() < source.most) return false;
   return inputs_.completes == nullptr ||
-         !inputs_.completes(source.index,
-                            [&](absl::FunctionRef<bool(int32_t)> visit) {
-                              auto id = hypothesis.ids.rbegin();
-                              while (id != hypothesis.ids.rend() && visit(*id))
-                                ++id;
-                            });
+         !inputs_.completes(
+             source.index, [&](absl::FunctionRef<bool(int32_t)> visit) {
+               auto id = hypothesis.ids.rbegin();
+               while (id != hypothesis.ids.rend() && visit(*id)) {
+                 ++id;
+               }
+             });
 }
 
 std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
@@ -265,9 +266,9 @@ std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
     trace_.BeginStep();
     ReadRows();
     ReadPrompts();
-    for (SourceSearch& source : live_) chooser_.Extend(&source);
+    for (SourceSearchState& source : live_) chooser_.Extend(&source);
     for (size_t i = live_.size(); i-- > 0;) {
-      SourceSearch& source = live_[i];
+      SourceSearchState& source = live_[i];
       if (!chooser_.IsDone(source)) continue;
       results[source.index] = chooser_.Results(&source);
       for (Hypothesis& hypothesis : results[source.index]) {

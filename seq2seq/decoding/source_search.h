@@ -10,7 +10,7 @@
 
 namespace regard {
 
-struct SourceSearch {
+struct SourceSearchState {
   size_t index = 0;                       // index among all sources
   uint64_t key = 0;                       // SearchSource::key
   absl::Span<const int32_t> prompt = {};  // not empty

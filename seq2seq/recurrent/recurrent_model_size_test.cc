@@ -7,7 +7,7 @@
 namespace regard {
 namespace {
 
-int64_t CountOf(const Configs& configs) {
+int64_t CountOf(const RecurrentConfigTexts& configs) {
   return TestModel<float>(configs).store().num_elements();
 }
 

@@ -22,7 +22,7 @@
 namespace regard {
 
 // The configs of a recurrent model, as text.
-struct Configs {
+struct RecurrentConfigTexts {
   const char* encoder;
   const char* attention;  // null without attention
   const char* decoder;
@@ -44,7 +44,8 @@ Message Parse(const char* text) {
 template <typename T>
 class TestModel {
  public:
-  explicit TestModel(const Configs& configs) : TestModel(ConfigOf(configs)) {}
+  explicit TestModel(const RecurrentConfigTexts& configs)
+      : TestModel(ConfigOf(configs)) {}
   // `config` is the text of an EncoderDecoderConfig.
   explicit TestModel(const char* config, int32_t target_words = kTargetWords)
       : TestModel(Parse<EncoderDecoderConfig>(config), target_words) {}
@@ -91,7 +92,7 @@ class TestModel {
   }
 
  private:
-  static EncoderDecoderConfig ConfigOf(const Configs& configs) {
+  static EncoderDecoderConfig ConfigOf(const RecurrentConfigTexts& configs) {
     EncoderDecoderConfig config;
     *config.mutable_encoder() = Parse<RecurrentEncoderConfig>(configs.encoder);
     *config.mutable_decoder() = Parse<RecurrentDecoderConfig>(configs.decoder);

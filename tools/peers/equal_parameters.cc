@@ -99,7 +99,7 @@ int Main(int argc, char** argv) {
                         1) <= 0.02)
       << parameters(0) << " and " << parameters(1)
       << " parameters differ by more than 2 %";
-  const std::vector<InterleavedTime> times =
+  const std::vector<WorkloadTime> times =
       TimeInterleaved(workloads, /*baseline=*/0, rounds, kSeconds);
   absl::PrintF(
       "| model | parameters | microseconds per target token | time / time of "

@@ -47,10 +47,10 @@ std::vector<float> UniformData(uint64_t stream, int64_t count) {
   return values;
 }
 
-std::vector<SentenceIds> PairData(const WorkOptions& options) {
-  std::vector<SentenceIds> pairs(static_cast<size_t>(options.batch));
+std::vector<SentencePairIds> PairData(const WorkOptions& options) {
+  std::vector<SentencePairIds> pairs(static_cast<size_t>(options.batch));
   for (int64_t b = 0; b < options.batch; ++b) {
-    SentenceIds& pair = pairs[static_cast<size_t>(b)];
+    SentencePairIds& pair = pairs[static_cast<size_t>(b)];
     const int64_t source = LengthOf(options, 3, b, options.source_time);
     const int64_t target = LengthOf(options, 7, b, options.target_time);
     for (int64_t t = 0; t < source; ++t) {

@@ -13,14 +13,14 @@ namespace regard {
 std::vector<float> UniformData(uint64_t stream, int64_t count);
 
 // Two sentences as ids. Each ends with <eos>.
-struct SentenceIds {
+struct SentencePairIds {
   std::vector<int32_t> source;
   std::vector<int32_t> target;
 };
 
 // Returns sentences of full length, or of different lengths if the workload is
 // ragged.
-std::vector<SentenceIds> PairData(const WorkOptions& options);
+std::vector<SentencePairIds> PairData(const WorkOptions& options);
 
 // Returns a text of `count` ids with 0 <= id < vocabulary.
 std::vector<int32_t> TextData(int64_t count, int64_t vocabulary);

@@ -63,7 +63,7 @@ Vocabulary MakeVocabulary(int64_t size) {
   for (auto id = Vocabulary::kReserved; id < size; ++id) {
     absl::StrAppend(&text, WordOf(id), "\n");
   }
-  absl::StatusOr<Vocabulary> vocabulary = Vocabulary::FromText(text, "words");
+  absl::StatusOr<Vocabulary> vocabulary = Vocabulary::Parse(text, "words");
   REGARD_CHECK(vocabulary.ok()) << vocabulary.status().ToString();
   return *std::move(vocabulary);
 }
@@ -97,7 +97,7 @@ class TranslationSearch : public SearchedModel {
          {Vocabulary::kPad, Vocabulary::kBegin, Vocabulary::kEnd}) {
       bias[static_cast<size_t>(id)] = -1e4F;
     }
-    for (SentenceIds& pair : PairData(options)) {
+    for (SentencePairIds& pair : PairData(options)) {
       sources_.push_back(std::move(pair.source));
     }
   }
@@ -123,7 +123,7 @@ class TranslationSearch : public SearchedModel {
 
 std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options) {
   SentenceData data;
-  for (const SentenceIds& pair : PairData(options)) {
+  for (const SentencePairIds& pair : PairData(options)) {
     data.train.Add(WordsOf(pair.source), WordsOf(pair.target));
   }
   data.source_vocabulary = MakeVocabulary(options.source_vocabulary);

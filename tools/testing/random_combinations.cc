@@ -100,8 +100,8 @@ std::string BytesOf(const CheckpointContent& content) {
 absl::StatusOr<std::string> Train(const LoadedConfig& loaded,
                                   const Plugins& plugins,
                                   const std::string& folder,
-                                  const Checkpoint* checkpoint,
-                                  FittingTask fitting) {
+                                  const CheckpointInfo* checkpoint,
+                                  PreparedTask fitting) {
   Trainer trainer(loaded.config, *fitting.task, plugins, {.omit_times = true});
   if (checkpoint != nullptr) {
     const absl::Status restored = trainer.Restore(*checkpoint);
@@ -128,8 +128,8 @@ Outcome Exercise(const std::string& config, const std::string& folder,
   const absl::StatusOr<LoadedConfig> loaded =
       LoadConfig({kConfigName, config}, {}, plugins);
   if (!loaded.ok()) return Refused(loaded.status());
-  absl::StatusOr<FittingTask> fitting =
-      BuildFittingTask(*loaded, "", plugins, nullptr);
+  absl::StatusOr<PreparedTask> fitting =
+      PrepareTask(*loaded, "", plugins, nullptr);
   if (!fitting.ok()) return Refused(fitting.status());
   const bool learns = !fitting->task->model().parameters().values().empty();
   const absl::StatusOr<std::string> whole =
@@ -142,13 +142,14 @@ Outcome Exercise(const std::string& config, const std::string& folder,
   if (found->checkpoints.empty() || found->checkpoints[0].step != 1) {
     return {Outcome::kFailed, "no checkpoint of step 1"};
   }
-  fitting = BuildFittingTask(*loaded, "", plugins, nullptr);
+  fitting = PrepareTask(*loaded, "", plugins, nullptr);
   if (!fitting.ok()) return failed("building again", fitting.status());
   const absl::StatusOr<std::string> resumed = Train(
       *loaded, plugins, folder, &found->checkpoints[0], *std::move(fitting));
   if (!resumed.ok()) return failed("resuming", resumed.status());
-  if (*whole != *resumed)
+  if (*whole != *resumed) {
     return {Outcome::kFailed, "other bits after resuming"};
+  }
   return {Outcome::kTrained, ""};
 }
 

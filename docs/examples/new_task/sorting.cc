@@ -37,8 +37,9 @@ class RandomNumbersSource : public DataSource<NumberLists> {
   Lists Draw(const RandomStream& stream, int count) const {
     Lists lists(count, std::vector<float>(options_.length()));
     uint64_t i = 0;
-    for (auto& list : lists)
+    for (auto& list : lists) {
       for (float& number : list) number = stream.UniformAt(i++);
+    }
     return lists;
   }
   const Options options_;
@@ -48,14 +49,15 @@ class SortingTask : public Task, public Model<float> {
  public:
   using Options = Sorting;
   using Data = NumberLists;
-  static constexpr const char* kParts[] = {"attention"};
+  static constexpr const char* kModelFields[] = {"attention"};
 
   static std::vector<MetricInfo> Metrics() {
     return {{"loss", "", "squared error", Better::kLower},
             {"accuracy", "", "fraction of ranks that find their number",
              Better::kHigher}};
   }
-  static void ValidateParts(const TaskContext& task, ConfigProblems& problems) {
+  static void ValidateModelFields(const TaskContext& task,
+                                  ConfigProblems& problems) {
     const ConfigProblems::Scope scope(problems, "attention");
     task.scorers.Validate(task.config.model().attention(), {1, 1, 1}, problems);
   }
@@ -97,7 +99,7 @@ class SortingTask : public Task, public Model<float> {
     double right = 0;
     for (int64_t e = 0; e < std::ssize(data_.test); ++e) {
       const LabelledMatrix map = Map(forward, e);
-      for (const MatrixCell& gold : map.gold) {
+      for (const CellRectangle& gold : map.gold) {
         const auto row = map.heads[0].begin() + gold.row * Length();
         right += std::max_element(row, row + Length()) == row + gold.column;
       }

@@ -137,7 +137,7 @@ class CaptionsTask : public Task {
                                      const PredictOptions&) const override {
     return model_.Predict(forward, request);
   }
-  absl::StatusOr<Traced<float>> Trace(
+  absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
     return model_.Trace(forward, request, options);
@@ -167,7 +167,7 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
   const CaptionTokens& spelled = model_.tokens();
   const Caption& caption = set.of(image).front();
   const bool right = spelled.Decode(ids) == model_.WithoutPrompt(caption);
-  const std::vector<int32_t> quadrants = model_.QuadrantsOf(caption);
+  const std::vector<int32_t> quadrants = model_.TokenQuadrants(caption);
   const absl::Span<const int32_t> prompt = model_.prompt();
   std::vector<int32_t> all = {prompt.begin(), prompt.end()};
   all.insert(all.end(), ids.begin(), ids.end());

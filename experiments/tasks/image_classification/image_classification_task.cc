@@ -132,7 +132,7 @@ class ImageClassificationTask : public Task {
       const PredictOptions& options) const override {
     return model_.Predict(forward, request, options);
   }
-  absl::StatusOr<Traced<float>> Trace(
+  absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
     return model_.Trace(forward, request, options);
@@ -205,7 +205,7 @@ std::vector<LikelyClass> ImageClassificationTask::ShowImages(
     const std::vector<AttentionMap<float>> layers =
         RecordAttentionMaps(forward, {kAllMaps}, [&] {
           const Var<float> of_image =
-              model_.PredictBatch(forward, set, images.subspan(i, 1));
+              model_.BatchLogProbabilities(forward, set, images.subspan(i, 1));
           predictions.push_back(PredictionsOf(of_image.span(), model_)[0]);
         });
     const std::vector<double> rollout =

@@ -79,8 +79,8 @@ class MaskedWordsTask : public Task {
                                       data.splits.train,
                                       TokenOptions(options.masked_words()),
                                       options.masked_words().min_frequency())
-                : TokenVocabulary{PiecesOf(data.splits.vocabulary, "", options)
-                                      .value()}),
+                : LoadedVocabulary{PiecesOf(data.splits.vocabulary, "", options)
+                                       .value()}),
         model_(options, context.scorers, vocabulary_.pieces, data.splits,
                context.model_options()) {
     if (!vocabulary_.digest.empty()) {
@@ -114,7 +114,7 @@ class MaskedWordsTask : public Task {
       const PredictOptions& options) const override {
     return model_.Predict(forward, request, options);
   }
-  absl::StatusOr<Traced<float>> Trace(
+  absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
     return model_.Trace(forward, request, options);
@@ -128,11 +128,11 @@ class MaskedWordsTask : public Task {
   static absl::StatusOr<WordPiece> PiecesOf(const std::string& vocabulary,
                                             const std::string& path,
                                             const BertConfig& config) {
-    return WordPiece::FromText(vocabulary, path,
-                               TokenOptions(config.masked_words()));
+    return WordPiece::Parse(vocabulary, path,
+                            TokenOptions(config.masked_words()));
   }
 
-  const TokenVocabulary vocabulary_;
+  const LoadedVocabulary vocabulary_;
   MaskedWordModel model_;
 };
 
@@ -159,7 +159,7 @@ Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
   const BertBatch first = {.size = 1,
                            .ids = batch.input.ids.subspan(0, kMapTokens),
                            .types = batch.input.types.subspan(0, kMapTokens)};
-  const TraceLabels labels = BertLabels(model_.pieces(), first.ids);
+  const TraceDescription labels = BertLabels(model_.pieces(), first.ids);
   const auto read = [&] { model_.bert()(forward, first); };
   for (const AttentionMap<float>& map :
        RecordAttentionMaps(forward, {kAllMaps}, read)) {

@@ -50,15 +50,15 @@ class RegressionTask : public Task {
   using Options = NadarayaWatson;
   using Data = RegressionData;
 
-  static constexpr const char* kParts[] = {"attention"};
+  static constexpr const char* kModelFields[] = {"attention"};
 
   static std::vector<MetricInfo> Metrics() {
     return {{"mse", "", "mean squared error", Better::kLower,
              /*logarithmic=*/true}};
   }
 
-  static void ValidateParts(const TaskContext& context,
-                            ConfigProblems& problems) {
+  static void ValidateModelFields(const TaskContext& context,
+                                  ConfigProblems& problems) {
     const Attention& config = context.config.model().attention();
     const ConfigProblems::Scope scope(problems, "attention");
     if (config.dropout() > 0) {
@@ -215,7 +215,7 @@ class RegressionTask : public Task {
     return prediction;
   }
 
-  absl::StatusOr<Traced<float>> Trace(
+  absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
     REGARD_RETURN_IF_ERROR(CheckNoTarget(options));
@@ -226,7 +226,8 @@ class RegressionTask : public Task {
       columns.push_back(train.width == 1 ? XText(train.x[i]) : absl::StrCat(i));
     }
     const double value = model_.Predict(forward, x)[0];
-    Traced<float> traced = model_.TraceAt(std::move(x), std::move(columns));
+    TraceablePrediction<float> traced =
+        model_.TraceAt(std::move(x), std::move(columns));
     traced.labels.prediction = TextOf(value);
     return traced;
   }

@@ -85,7 +85,7 @@ class LanguageModelTask : public Task {
       : Task(Metrics(), std::move(data.digests), std::move(data.notes)),
         seed_(context.config.seed()),
         entropy_(options.unit() == Options::CHARACTERS ? data.entropy : 0),
-        tokenized_(ReadTokens(options, &data.splits)),
+        tokenized_(LoadTokenizer(options, &data.splits)),
         model_(tokenized_.config, context.scorers, data.splits,
                context.model_options()) {
     if (!tokenized_.digest.empty()) {
@@ -123,7 +123,7 @@ class LanguageModelTask : public Task {
       const PredictOptions& options) const override {
     return model_.Predict(forward, request, options);
   }
-  absl::StatusOr<Traced<float>> Trace(
+  absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
     return model_.Trace(forward, request, options);
@@ -141,7 +141,7 @@ class LanguageModelTask : public Task {
 
   const uint64_t seed_;
   const double entropy_;  // nats per character; 0 if unknown
-  const TokenizedConfig tokenized_;
+  const TokenizerLoadResult tokenized_;
   TrainableLanguageModel model_;
 };
 
@@ -155,17 +155,17 @@ absl::Status LanguageModelTask::RestoreData(const TaskContext& context,
   REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(file));
   REGARD_ASSIGN_OR_RETURN(
       const TextVocabulary vocabulary,
-      TextVocabulary::FromText(splits.vocabulary, JoinPath(kept.folder, file),
-                               config));
+      TextVocabulary::Parse(splits.vocabulary, JoinPath(kept.folder, file),
+                            config));
   // All splits come from data.path, unless dev has its own path. Generated
   // texts have no path.
   const auto& from = context.config.data();
   const bool apart = !from.dev_path().empty();
-  REGARD_RETURN_IF_ERROR(vocabulary.CheckKnown(
+  REGARD_RETURN_IF_ERROR(vocabulary.CheckKnownCharacters(
       absl::StrCat(splits.train, apart ? "" : splits.dev, splits.test),
       data->digests.empty() ? "data" : ResolveUserPath(from.path())));
-  return vocabulary.CheckKnown(apart ? splits.dev : "",
-                               ResolveUserPath(from.dev_path()));
+  return vocabulary.CheckKnownCharacters(apart ? splits.dev : "",
+                                         ResolveUserPath(from.dev_path()));
 }
 
 // Returns prompts from dev, or from the training text if there is no dev split.
@@ -197,7 +197,7 @@ std::vector<std::vector<int32_t>> LanguageModelTask::Prompts() const {
 void LanguageModelTask::AddHeatMaps(Forward<float>& forward,
                                     absl::Span<const int32_t> ids,
                                     Showcase* showcase) const {
-  const Traced<float> traced =
+  const TraceablePrediction<float> traced =
       model_.TraceIds({ids.begin(), ids.end()}, ids.back());
   forward.BeginStep();
   const auto read = [&] { traced.pass(forward); };

@@ -155,12 +155,12 @@ InitialBert InitialBertOf(const TextClassifierConfig& config,
 
 // Returns the stored vocabulary if there is one. Otherwise returns the
 // vocabulary of the run from which training begins, or of the config.
-TokenVocabulary VocabularyOf(const InitialBert& initial,
-                             const LabelledSplits& data) {
+LoadedVocabulary VocabularyOf(const InitialBert& initial,
+                              const LabelledSplits& data) {
   const MaskedWordsConfig& tokens = initial.tokens;
   if (!data.vocabulary.empty()) {
     return {
-        WordPiece::FromText(data.vocabulary, "", TokenOptions(tokens)).value()};
+        WordPiece::Parse(data.vocabulary, "", TokenOptions(tokens)).value()};
   }
   return ReadTokenVocabulary(
       initial.run.has_value() ? JoinPath(initial.run->path, kVocabularyFile)
@@ -229,9 +229,9 @@ class TextClassificationTask : public Task {
     }
     REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(kVocabularyFile));
     REGARD_RETURN_IF_ERROR(
-        WordPiece::FromText(splits.vocabulary,
-                            JoinPath(kept.folder, kVocabularyFile),
-                            TokenOptions(initial.tokens))
+        WordPiece::Parse(splits.vocabulary,
+                         JoinPath(kept.folder, kVocabularyFile),
+                         TokenOptions(initial.tokens))
             .status());
     const absl::StatusOr<std::string> labels = kept.read(kLabelsFile);
     // Earlier versions did not store the labels.
@@ -305,7 +305,7 @@ class TextClassificationTask : public Task {
       const PredictOptions& options) const override {
     return model_.Predict(forward, request, options);
   }
-  absl::StatusOr<Traced<float>> Trace(
+  absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
     return model_.Trace(forward, request, options);
@@ -336,7 +336,7 @@ class TextClassificationTask : public Task {
 
  private:
   InitialBert initial_;
-  const TokenVocabulary vocabulary_;
+  const LoadedVocabulary vocabulary_;
   TextClassifier model_;
 };
 

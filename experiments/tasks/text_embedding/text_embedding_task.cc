@@ -28,11 +28,11 @@ namespace {
 
 constexpr size_t kSamples = 10;
 
-TokenVocabulary VocabularyOf(const WordPieceConfig& config,
-                             const ScoredPairs& data) {
+LoadedVocabulary VocabularyOf(const WordPieceConfig& config,
+                              const ScoredPairs& data) {
   const WordPieceOptions options = TokenOptions(config);
   if (!data.vocabulary.empty()) {
-    return {WordPiece::FromText(data.vocabulary, "", options).value()};
+    return {WordPiece::Parse(data.vocabulary, "", options).value()};
   }
   std::string texts;
   for (const ScoredPair& pair : data.train) {
@@ -67,7 +67,7 @@ class TextEmbeddingTask : public Task {
                                   Data* data) {
     std::string& vocabulary = data->splits.vocabulary;
     REGARD_ASSIGN_OR_RETURN(vocabulary, kept.read(kVocabularyFile));
-    return WordPiece::FromText(
+    return WordPiece::Parse(
                vocabulary, JoinPath(kept.folder, kVocabularyFile),
                TokenOptions(context.config.model().text_embedder().tokens()))
         .status();
@@ -122,7 +122,7 @@ class TextEmbeddingTask : public Task {
                                      const PredictOptions&) const override {
     return model_.Predict(forward, request);
   }
-  absl::StatusOr<Traced<float>> Trace(
+  absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
     return model_.Trace(forward, request, options);
@@ -134,7 +134,7 @@ class TextEmbeddingTask : public Task {
 
  private:
   const bool smooths_labels_;
-  const TokenVocabulary vocabulary_;
+  const LoadedVocabulary vocabulary_;
   SentenceEmbeddingModel model_;
 };
 

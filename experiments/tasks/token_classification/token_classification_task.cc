@@ -61,7 +61,7 @@ class TokenClassificationTask : public Task {
       const PredictOptions& options) const override {
     return model_.Predict(forward, request, options);
   }
-  absl::StatusOr<Traced<float>> Trace(
+  absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
     return model_.Trace(forward, request, options);

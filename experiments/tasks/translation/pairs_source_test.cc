@@ -486,8 +486,7 @@ TEST(PairsConfigTest, SubwordsHaveLimits) {
   EXPECT_EQ(problems("sampling { nbest_size: -1 }"), "");
   EXPECT_EQ(problems("kind: UNIGRAM sampling { alpha: 1 nbest_size: 64 }"), "");
   EXPECT_EQ(problems("source_model: 'm' sampling { nbest_size: -1 }"), "");
-  EXPECT_THAT(problems("sampling { alpha: 1.5 }"),
-              HasSubstr("subwords.sampling.alpha"));
+  EXPECT_THAT(problems("sampling { alpha: 1.5 }"), HasSubstr("sampling.alpha"));
   EXPECT_THAT(problems("sampling { alpha: -0.1 }"), HasSubstr("alpha"));
   EXPECT_THAT(problems("kind: UNIGRAM sampling { nbest_size: 1 }"),
               HasSubstr("subwords.sampling.nbest_size"));

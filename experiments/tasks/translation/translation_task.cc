@@ -83,11 +83,11 @@ class TranslationTask : public Task {
   static constexpr bool kSearches = true;
 
   static std::vector<MetricInfo> Metrics();
-  // Does nothing, because ValidateParts() validates the options after merging
-  // them with other parts.
+  // Does nothing, because ValidateModelFields() validates the options after
+  // merging them with other parts.
   static void Validate(const auto&, const TaskContext&, ConfigProblems&) {}
-  static void ValidateParts(const TaskContext& context,
-                            ConfigProblems& problems);
+  static void ValidateModelFields(const TaskContext& context,
+                                  ConfigProblems& problems);
   static absl::Status RestoreData(const TaskContext& context,
                                   const AnyDataSource& source,
                                   const StoredFiles& kept, Data* data);
@@ -116,7 +116,7 @@ class TranslationTask : public Task {
                                      const PredictOptions&) const override {
     return model_.Predict(forward, request);
   }
-  absl::StatusOr<Traced<float>> Trace(
+  absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const override {
     return model_.Trace(forward, request, options);
@@ -156,8 +156,8 @@ class RecurrentTranslation : public TranslationTask {
   using Options = RecurrentDecoderConfig;
   // Includes `alignment`, although it has no effect here, because the
   // validators report a note that explains this.
-  static constexpr const char* kParts[] = {"attention", "encoder",
-                                           "transformer_encoder", "alignment"};
+  static constexpr const char* kModelFields[] = {
+      "attention", "encoder", "transformer_encoder", "alignment"};
 
   RecurrentTranslation(const Options&, Data data, const TaskContext& context)
       : TranslationTask(std::move(data), context) {}
@@ -168,9 +168,9 @@ class TransformerTranslation : public TranslationTask {
   using Options = TransformerConfig;
   // Includes `attention`, although it is invalid here, because the validators
   // report an error that names the right field.
-  static constexpr const char* kParts[] = {"attention", "encoder",
-                                           "transformer_encoder",
-                                           "transformer_decoder", "alignment"};
+  static constexpr const char* kModelFields[] = {
+      "attention", "encoder", "transformer_encoder", "transformer_decoder",
+      "alignment"};
 
   TransformerTranslation(const Options&, Data data, const TaskContext& context)
       : TranslationTask(std::move(data), context) {}
@@ -265,8 +265,8 @@ bool TranslationTask::MeasuresOnDev(const std::string& metric) const {
   return metric != "d2l_loss" && !metric.ends_with("_apart");
 }
 
-void TranslationTask::ValidateParts(const TaskContext& context,
-                                    ConfigProblems& problems) {
+void TranslationTask::ValidateModelFields(const TaskContext& context,
+                                          ConfigProblems& problems) {
   const EncoderDecoderConfig config = EncoderDecoderOf(context.config.model());
   if (!config.has_encoder() && !HasTransformerEncoder(config)) {
     problems.Add("",
@@ -293,9 +293,9 @@ absl::Status TranslationTask::RestoreData(const TaskContext& context,
        {std::pair(kSourceFile, &data->source_vocabulary),
         std::pair(kTargetFile, &data->target_vocabulary)}) {
     REGARD_ASSIGN_OR_RETURN(const std::string text, kept.read(name));
-    REGARD_ASSIGN_OR_RETURN(*vocabulary,
-                            WithErrorPrefix(Vocabulary::FromText(
-                                text, JoinPath(kept.folder, name))));
+    REGARD_ASSIGN_OR_RETURN(
+        *vocabulary,
+        WithErrorPrefix(Vocabulary::Parse(text, JoinPath(kept.folder, name))));
   }
   data->lengths = TargetLengths::FromNumbers(kept.numbers);
   if (const auto* of_pairs = dynamic_cast<const SentenceSource*>(&source)) {

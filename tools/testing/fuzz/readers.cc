@@ -128,23 +128,23 @@ void ReadText(const std::string& bytes) {
 }
 
 void ReadVocabulary(const std::string& bytes) {
-  CheckMessage(Vocabulary::FromText(bytes, kName).status());
+  CheckMessage(Vocabulary::Parse(bytes, kName).status());
   for (const auto unit :
        {LanguageModelConfig::CHARACTERS, LanguageModelConfig::WORDS}) {
     LanguageModelConfig config;
     config.set_unit(unit);
-    CheckMessage(TextVocabulary::FromText(bytes, kName, config).status());
+    CheckMessage(TextVocabulary::Parse(bytes, kName, config).status());
   }
 }
 
 void ReadWordPiece(const std::string& bytes) {
   WordPieceOptions options;
   options.lower_case = true;
-  CheckMessage(WordPiece::FromText(bytes, kName, options).status());
-  static const WordPiece& pieces = *new WordPiece(
-      WordPiece::FromText("[UNK]\n[CLS]\n[SEP]\na\n##b\n\xC3\xA9\n", kName,
-                          options)
-          .value());
+  CheckMessage(WordPiece::Parse(bytes, kName, options).status());
+  static const WordPiece& pieces =
+      *new WordPiece(WordPiece::Parse("[UNK]\n[CLS]\n[SEP]\na\n##b\n\xC3\xA9\n",
+                                      kName, options)
+                         .value());
   pieces.Encode(bytes, /*longest=*/64);
 }
 
@@ -180,7 +180,7 @@ void ReadCheckpoint(const std::string& bytes) {
 void ReadCheckpointFolder(const std::string& bytes) {
   WriteInput("elsewhere/checkpoints.json", bytes);
   const std::string folder = absl::StrCat(InputFolder(), "/elsewhere");
-  CheckMessage(ReadCheckpointRecord(folder).status());
+  CheckMessage(ReadCheckpointFolderRecord(folder).status());
   CheckMessage(CheckpointFolder(folder).status());
 }
 
@@ -243,7 +243,7 @@ void ReadList(const std::string& bytes) {
 }
 
 void ReadAttention(const std::string& bytes) {
-  CheckMessage(ReadAttentionArrays(WriteInput("arrays.json", bytes)).status());
+  CheckMessage(ReadAttentionInputs(WriteInput("arrays.json", bytes)).status());
 }
 
 // Reads the bytes as config.json of a folder that has both kinds of tokenizers.
@@ -275,7 +275,7 @@ void ReadTensorIndex(const std::string& bytes) {
 }
 
 void ReadPairs(const std::string& bytes) {
-  const absl::StatusOr<BytePairs> pairs = BytePairs::FromText(bytes, kName);
+  const absl::StatusOr<BytePairs> pairs = BytePairs::Parse(bytes, kName);
   CheckMessage(pairs.status());
   if (!pairs.ok()) return;
   std::string text;

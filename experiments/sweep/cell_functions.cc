@@ -1,4 +1,4 @@
-#include "experiments/sweep/cell_programs.h"
+#include "experiments/sweep/cell_functions.h"
 
 #include <map>
 #include <string>
@@ -14,14 +14,14 @@
 
 namespace regard {
 
-CellPrograms MakeCellPrograms(const Plugins& plugins) {
+CellFunctions MakeCellFunctions(const Plugins& plugins) {
   using Digests = std::map<std::string, std::string>;
   return {
       .data_digests =
           [&plugins](const LoadedConfig& loaded) -> absl::StatusOr<Digests> {
         FlushDenormalsToZero();
-        REGARD_ASSIGN_OR_RETURN(const FittingTask fitting,
-                                BuildFittingTask(loaded, "", plugins, nullptr));
+        REGARD_ASSIGN_OR_RETURN(const PreparedTask fitting,
+                                PrepareTask(loaded, "", plugins, nullptr));
         return DataDigests(loaded.config.training(), *fitting.task);
       },
       .train =

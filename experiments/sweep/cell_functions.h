@@ -8,7 +8,7 @@
 namespace regard {
 
 // Returns functions that use `plugins`, which must outlive the result.
-CellPrograms MakeCellPrograms(const Plugins& plugins);
+CellFunctions MakeCellFunctions(const Plugins& plugins);
 
 }  // namespace regard
 
