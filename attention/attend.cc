@@ -96,7 +96,7 @@ Var<T> AttentionLayer<T>::ContextSideBySide(Forward<T>& forward,
                                             int64_t heads) const {
   const NameScope<T> scope(forward.tape(), "attention");
   InnerForm<T> form = {in.queries, in.keys, *parts_.scorer->PlainFactor()};
-  const LayerBias<T> bias =
+  const ScoreBiases<T> bias =
       Bias(forward, in, in.queries.dim(1), in.keys.dim(1));
   form.distance_bias = bias.distance;
   form.difference_bias = bias.difference;
@@ -118,10 +118,10 @@ Mask AttentionLayer<T>::NarrowWindow(Mask mask) const {
 }
 
 template <typename T>
-LayerBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
-                                     const ScoreInputs<T>& in, int64_t queries,
-                                     int64_t keys) const {
-  LayerBias<T> bias;
+ScoreBiases<T> AttentionLayer<T>::Bias(Forward<T>& forward,
+                                       const ScoreInputs<T>& in,
+                                       int64_t queries, int64_t keys) const {
+  ScoreBiases<T> bias;
   if (queries == 0) return bias;
   if (parts_.position_encoding != nullptr) {
     const DistanceRange range = DistanceRange::Of(in.positions, queries, keys);
@@ -163,7 +163,7 @@ bool AttentionLayer<T>::HookNeedsStoredWeights(Forward<T>& forward) const {
 template <typename T>
 std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
     Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
-    const LayerBias<T>& bias, const AttentionStatistics& rows) const {
+    const ScoreBiases<T>& bias, const AttentionStatistics& rows) const {
   if (!SupportsBlockedKernel()) return std::nullopt;
   std::optional<InnerForm<T>> form = parts_.scorer->Inner(forward, in);
   if (!form.has_value()) return std::nullopt;
@@ -182,14 +182,14 @@ std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
 
 template <typename T>
 Var<T> AttentionLayer<T>::Scores(Forward<T>& forward, ScoreInputs<T> inputs,
-                                 const LayerBias<T>& bias) const {
+                                 const ScoreBiases<T>& bias) const {
   if (parts_.uses_history && !inputs.previous_weights.has_value()) {
     const Shape& q = inputs.queries.shape();
     inputs.previous_weights =
         forward.tape().Full({q[0], q[1], q[2], inputs.keys.dim(2)}, T(0));
     inputs.cumulative_weights = inputs.previous_weights;
   }
-  forward.tape().BeginScores();
+  forward.tape().NotifyBeginScores();
   Var<T> scores = parts_.scorer->Score(forward, inputs);
   if (parts_.map_before_mixes_keys && parts_.selection != nullptr) {
     scores = SelectedScores(scores, inputs.mask, inputs.positions);
@@ -204,7 +204,7 @@ Var<T> AttentionLayer<T>::Scores(Forward<T>& forward, ScoreInputs<T> inputs,
     scores =
         SelectedScores(scores, inputs.mask, inputs.positions, bias.distance);
   }
-  forward.tape().EndScores(scores);
+  forward.tape().NotifyEndScores(scores);
   return scores;
 }
 
@@ -227,7 +227,7 @@ Var<T> AttentionLayer<T>::Weights(Forward<T>& forward, Var<T> scores,
 template <typename T>
 Var<T> AttentionLayer<T>::Normalize(Forward<T>& forward, Var<T> scores,
                                     const ScoreInputs<T>& inputs,
-                                    const LayerBias<T>& bias) const {
+                                    const ScoreBiases<T>& bias) const {
   scores = AddBias(scores, bias.difference);
   const Var<T> weights =
       Weights(forward, scores, inputs.mask, inputs.positions, bias.distance);
@@ -238,7 +238,7 @@ Var<T> AttentionLayer<T>::Normalize(Forward<T>& forward, Var<T> scores,
 template <typename T>
 AttentionResult<T> AttentionLayer<T>::AttendRows(
     Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
-    const LayerBias<T>& bias, const RowStatisticsWriter& rows) const {
+    const ScoreBiases<T>& bias, const RowStatisticsWriter& rows) const {
   // A part does not visit hook points, because the whole call visits them.
   const bool part = in.mask.is_part();
   const auto weights_site = [&](Var<T> weights) {
@@ -311,13 +311,13 @@ bool AttentionLayer<T>::CanAttendToKeyRuns() const {
 template <typename T>
 Var<T> AttentionLayer<T>::AttendToKeyRuns(
     Forward<T>& forward, const ScoreInputs<T>& part, Var<T> values,
-    const LayerBias<T>& bias, int64_t example,
+    const ScoreBiases<T>& bias, int64_t example,
     const RowStatisticsWriter& rows) const {
   constexpr int kKeyAxis = 3;
   Tape<T>& tape = forward.tape();
   const Shape& q = part.queries.shape();
-  const KeyRuns runs =
-      FindKeyRuns(tape.arena(), part.mask, part.positions, q[2]);
+  const JoinedKeyRuns runs =
+      FindJoinedKeyRuns(tape.arena(), part.mask, part.positions, q[2]);
   const size_t count = runs.keys.size();
   if (count == 0) return tape.Full({1, q[1], q[2], values.dim(3)}, T(0));
   const auto rows_of_run = [&](Var<T> x, const KeyRange& run) {
@@ -331,7 +331,7 @@ Var<T> AttentionLayer<T>::AttendToKeyRuns(
     return in;
   };
   const auto bias_of_run = [&](const KeyRange& run) {
-    LayerBias<T> run_part = bias;
+    ScoreBiases<T> run_part = bias;
     if (bias.difference.has_value()) {
       run_part.difference.keys = rows_of_run(bias.difference.keys, run);
     }
@@ -348,9 +348,9 @@ Var<T> AttentionLayer<T>::AttendToKeyRuns(
   const auto scores_of_runs = map_runs([&](const KeyRange& run) {
     return Scores(forward, run_part(run), bias_of_run(run));
   });
-  tape.BeginScores();
+  tape.NotifyBeginScores();
   const Var<T> scores = join(scores_of_runs, kKeyAxis);
-  tape.EndScores(scores);
+  tape.NotifyEndScores(scores);
   const Var<T> values_of_runs = join(
       map_runs([&](const KeyRange& run) { return rows_of_run(values, run); }),
       kKeyAxis - 1);
@@ -361,11 +361,11 @@ Var<T> AttentionLayer<T>::AttendToKeyRuns(
       !parts_.sink.has_value() && parts_.map_after == nullptr && !drop) {
     const WeightsAndContext<T> both =
         MaskedSoftmaxContext(scores, mask, values_of_runs);
-    rows.WriteKeyRuns(both.weights, runs.keys);
+    rows.WriteRunStatistics(both.weights, runs.keys);
     return both.context;
   }
   const Var<T> weights = Weights(forward, scores, mask, {}, {});
-  if (parts_.map_after == nullptr) rows.WriteKeyRuns(weights, runs.keys);
+  if (parts_.map_after == nullptr) rows.WriteRunStatistics(weights, runs.keys);
   if (!drop && parts_.map_after == nullptr) {
     return WeightedValues(weights, mask, values_of_runs);
   }
@@ -383,7 +383,7 @@ Var<T> AttentionLayer<T>::AttendToKeyRuns(
     return Dropout(keys_of, dropout_, "weights", mask.first_row, run.begin);
   });
   if (parts_.map_after != nullptr && rows.to.has_value()) {
-    rows.WriteKeyRuns(join({mapped, count}, kKeyAxis), runs.keys);
+    rows.WriteRunStatistics(join({mapped, count}, kKeyAxis), runs.keys);
   }
   return WeightedValues(join(dropped, kKeyAxis), mask, values_of_runs);
 }
@@ -391,7 +391,7 @@ Var<T> AttentionLayer<T>::AttendToKeyRuns(
 template <typename T>
 Var<T> AttentionLayer<T>::AttendInBlocks(
     Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
-    const LayerBias<T>& bias, int64_t rows_per_block,
+    const ScoreBiases<T>& bias, int64_t rows_per_block,
     const AttentionStatistics& rows) const {
   const Shape q = in.queries.shape();
   const int64_t keys = in.keys.dim(2);
@@ -417,7 +417,7 @@ Var<T> AttentionLayer<T>::AttendInBlocks(
     };
     part.queries = rows_of(in.queries);
     if (in.x.has_value()) part.x = rows_of(in.x);
-    LayerBias<T> biases = bias;
+    ScoreBiases<T> biases = bias;
     if (bias.difference.has_value()) {
       biases.difference.queries = rows_of(bias.difference.queries);
     }
@@ -461,7 +461,7 @@ AttentionResult<T> AttentionLayer<T>::Attend(
     in.queries = parts_.position_encoding->Encode(
         forward, in.queries, in.positions.first_query, in.positions.query_step);
   }
-  const LayerBias<T> bias =
+  const ScoreBiases<T> bias =
       Bias(forward, in, in.queries.dim(2), in.keys.dim(2));
   in.queries = forward.Site("queries", in.queries);
   in.keys = forward.Site("keys", in.keys);

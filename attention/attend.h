@@ -65,7 +65,7 @@ struct AttentionResult {
 // Biases that a layer adds to scores after map_before: the bias of the position
 // encoding, and the bias of the forget gate.
 template <typename T>
-struct LayerBias {
+struct ScoreBiases {
   DistanceBias<T> distance;
   DifferenceBias<T> difference;
 };
@@ -111,18 +111,18 @@ class AttentionLayer {
   Mask NarrowWindow(Mask mask) const;
   // Returns the biases for `queries` queries and `keys` keys. Reads x and the
   // state in `inputs`.
-  LayerBias<T> Bias(Forward<T>& forward, const ScoreInputs<T>& inputs,
-                    int64_t queries, int64_t keys) const;
+  ScoreBiases<T> Bias(Forward<T>& forward, const ScoreInputs<T>& inputs,
+                      int64_t queries, int64_t keys) const;
   // Scores after map_before, plus `bias`. If there is no selection, `bias` must
   // be empty. Scores of keys that the selection leaves out are -inf.
   Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs,
-                const LayerBias<T>& bias = {}) const;
+                const ScoreBiases<T>& bias = {}) const;
   // The weights of the scores, before map_after.
   Var<T> Weights(Forward<T>& forward, Var<T> scores, const Mask& mask,
                  const Positions& positions, const DistanceBias<T>& bias) const;
   Var<T> Normalize(Forward<T>& forward, Var<T> scores,
                    const ScoreInputs<T>& inputs,
-                   const LayerBias<T>& bias) const;
+                   const ScoreBiases<T>& bias) const;
   // [heads]; empty without a sink.
   Var<T> SinkLogits(Forward<T>& forward) const;
   // Whether normalizer, maps and score allow the blocked kernel.
@@ -133,23 +133,24 @@ class AttentionLayer {
   // kernel.
   std::optional<Var<T>> BlockedContext(Forward<T>& forward,
                                        const ScoreInputs<T>& inputs,
-                                       Var<T> values, const LayerBias<T>& bias,
+                                       Var<T> values,
+                                       const ScoreBiases<T>& bias,
                                        const AttentionStatistics& rows) const;
   // Computes the context and the weights of a whole call or of a part, from
   // encoded queries and keys. For a part, also writes statistics to `rows`.
   AttentionResult<T> AttendRows(Forward<T>& forward,
                                 const ScoreInputs<T>& inputs, Var<T> values,
-                                const LayerBias<T>& bias,
+                                const ScoreBiases<T>& bias,
                                 const RowStatisticsWriter& rows = {}) const;
   // The context of AttendRows(), computed in blocks of `block` queries.
   Var<T> AttendInBlocks(Forward<T>& forward, const ScoreInputs<T>& inputs,
-                        Var<T> values, const LayerBias<T>& bias, int64_t block,
-                        const AttentionStatistics& rows) const;
+                        Var<T> values, const ScoreBiases<T>& bias,
+                        int64_t block, const AttentionStatistics& rows) const;
   // Computes the context of a part with a selection, from the runs of keys that
   // some query of the part has selected. A part is one example and some of its
   // queries, with all keys and values of the call.
   Var<T> AttendToKeyRuns(Forward<T>& forward, const ScoreInputs<T>& part,
-                         Var<T> values, const LayerBias<T>& bias,
+                         Var<T> values, const ScoreBiases<T>& bias,
                          int64_t example,
                          const RowStatisticsWriter& rows) const;
   // Whether AttendToKeyRuns() can be used. False if a score map needs all keys

@@ -134,7 +134,7 @@ void UpdateAttention(benchmark::State& state, const std::string& name,
   for (int i = 0; i < count; ++i) {
     layers.emplace_back(options.attention().has_bilinear() ? users : scorers,
                         options, store.Root().Sub("layers", i),
-                        MultiHeadWidths{kWidth, kWidth, kWidth});
+                        MultiHeadInputWidths{kWidth, kWidth, kWidth});
   }
   const auto apply = [&](Forward<float>& forward, Var<float> x) {
     for (const MultiHeadAttention<float>& layer : layers) {

@@ -48,7 +48,7 @@ class SelfAttention {
         config, options.mutable_attention()));
     layer_ = std::make_unique<MultiHeadAttention<float>>(
         scorers, options, store_.Root(),
-        MultiHeadWidths{kWidth, kWidth, kWidth});
+        MultiHeadInputWidths{kWidth, kWidth, kWidth});
     store_.Finalize(1);
     // Larger parameters make the rows of weights differ.
     for (float& value : store_.values()) value *= 2;
@@ -86,7 +86,7 @@ class SelfAttention {
 
   // The statistics of the first example, computed from the weights of a pass.
   SiteRowStatistics FromWeights(int64_t time) {
-    SiteRecorder<float> weights({"*/weights"});
+    SiteValueRecorder<float> weights({"*/weights"});
     Step(time, &weights);
     const auto* const seen = weights.Find("attention/weights");
     EXPECT_NE(seen, nullptr);

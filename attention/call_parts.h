@@ -42,18 +42,18 @@ class ExampleRandomScope {
 template <typename T>
 Var<T> AddBias(Var<T> scores, const DifferenceBias<T>& bias) {
   if (!bias.has_value()) return scores;
-  scores.tape().BeginScores();
+  scores.tape().NotifyBeginScores();
   scores = AddDifferenceBias(scores, bias);
-  scores.tape().EndScores(scores);
+  scores.tape().NotifyEndScores(scores);
   return scores;
 }
 
 // Returns the position of a block of weights in the weights of the whole call.
 // The first row of the block is query `first_query` of example `example`.
 // `positions` are the positions of the block's queries and keys.
-inline RowBlockPosition RowBlockPositionOf(const Positions& positions,
-                                           int64_t example = 0,
-                                           int64_t first_query = 0) {
+inline WeightBlockPosition RowBlockPositionOf(const Positions& positions,
+                                              int64_t example = 0,
+                                              int64_t first_query = 0) {
   return {.example = example,
           .first_query = first_query,
           .offset = positions.Offset(0),
@@ -63,16 +63,16 @@ inline RowBlockPosition RowBlockPositionOf(const Positions& positions,
 // Writes the row statistics of a part. Trivially copyable.
 struct RowStatisticsWriter {
   // The statistics of the whole call. If `to` has no arrays, Write() and
-  // WriteKeyRuns() are no-ops.
+  // WriteRunStatistics() are no-ops.
   AttentionStatistics to = {};
-  RowBlockPosition place = {};
+  WeightBlockPosition place = {};
 
   // Writes the statistics of weights [1, heads, rows, keys]. `part` is the mask
   // of these rows and keys.
   template <typename T>
   void Write(Var<T> weights, const Mask& part) const {
     if (!to.has_value()) return;
-    RowBlockPosition of_keys = place;
+    WeightBlockPosition of_keys = place;
     of_keys.first_key = part.first_key;
     of_keys.part_of_keys = weights.cols() < part.all_keys;
     WriteRowStatistics(weights, of_keys, to);
@@ -80,7 +80,8 @@ struct RowStatisticsWriter {
   // Writes the statistics of weights [1, heads, rows, columns], whose columns
   // are the keys of `runs`.
   template <typename T>
-  void WriteKeyRuns(Var<T> weights, absl::Span<const KeyRange> runs) const {
+  void WriteRunStatistics(Var<T> weights,
+                          absl::Span<const KeyRange> runs) const {
     if (!to.has_value()) return;
     auto* const keys =
         weights.tape().arena().template New<int32_t>(weights.cols());
@@ -88,7 +89,7 @@ struct RowStatisticsWriter {
     for (const KeyRange& run : runs) {
       for (int32_t key = run.begin; key < run.end; ++key) *next++ = key;
     }
-    RowBlockPosition of_runs = place;
+    WeightBlockPosition of_runs = place;
     of_runs.keys = {keys, static_cast<size_t>(weights.cols())};
     of_runs.part_of_keys = true;
     WriteRowStatistics(weights, of_runs, to);

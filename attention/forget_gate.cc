@@ -17,8 +17,8 @@ ForgetGate<T>::ForgetGate(const Forget& config, const ParameterScope<T>& scope,
                         XavierUniform(widths.heads, widths.query_input))),
       bias_(scope.Add("bias", {widths.heads}, Constant(config.bias()),
                       {.role = ParameterRole::kHeadBias})),
-      sum_(widths.AddSlot("sum")),
-      sums_(widths.AddSlot("sums")) {}
+      sum_(widths.AddStateSlot("sum")),
+      sums_(widths.AddStateSlot("sums")) {}
 
 template <typename T>
 DifferenceBias<T> ForgetGate<T>::Bias(Forward<T>& forward, Var<T> x,

@@ -49,7 +49,8 @@ Var<T> Joined(Var<T> a, Var<T> b) {
 
 }  // namespace
 
-Latent LatentWithDefaults(const Latent& options, const LatentWidths& widths) {
+Latent LatentWithDefaults(const Latent& options,
+                          const LatentLayerWidths& widths) {
   Latent complete = options;
   if (options.rank() == 0) {
     complete.set_rank(static_cast<int32_t>(
@@ -62,7 +63,7 @@ Latent LatentWithDefaults(const Latent& options, const LatentWidths& widths) {
 }
 
 ScoreWidths LatentScoreWidths(const Latent& complete,
-                              const LatentWidths& widths) {
+                              const LatentLayerWidths& widths) {
   const int64_t width = widths.head + complete.rotary_width();
   return {
       .heads = widths.heads,
@@ -72,7 +73,7 @@ ScoreWidths LatentScoreWidths(const Latent& complete,
       .query_input = widths.query_input};
 }
 
-void ValidateLatent(const Latent& options, const LatentWidths& widths,
+void ValidateLatent(const Latent& options, const LatentLayerWidths& widths,
                     ConfigProblems& problems) {
   problems.CheckRanges(options);
   if (options.rotary_width() % 2 != 0) {
@@ -117,7 +118,7 @@ void ValidateNoLatent(const Latent& options, ConfigProblems& problems) {
 
 void ValidateLatentAttention(const AttentionRegistry& registry,
                              const Attention& attention, const Latent& complete,
-                             const LatentWidths& widths,
+                             const LatentLayerWidths& widths,
                              ConfigProblems& problems) {
   const ScoreWidths of_score = LatentScoreWidths(complete, widths);
   ParameterStore<float> unused;
@@ -148,7 +149,7 @@ template <typename T>
 LatentKeyValueLayer<T>::LatentKeyValueLayer(const AttentionRegistry& registry,
                                             const Latent& complete,
                                             const ParameterScope<T>& scope,
-                                            const LatentWidths& widths,
+                                            const LatentLayerWidths& widths,
                                             const LinearOptions& projection)
     : options_(complete),
       widths_(widths),

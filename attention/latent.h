@@ -57,7 +57,7 @@ namespace regard {
 
 class Attention;
 
-struct LatentWidths {
+struct LatentLayerWidths {
   int64_t query_input = 0;  // width of the queries' input
   int64_t key_input = 0;    // width of the input of keys and values
   int64_t heads = 1;
@@ -68,16 +68,17 @@ struct LatentWidths {
 };
 
 // Returns the options with `rank` and `rotary_width` filled in.
-Latent LatentWithDefaults(const Latent& options, const LatentWidths& widths);
+Latent LatentWithDefaults(const Latent& options,
+                          const LatentLayerWidths& widths);
 
 // The widths with which the score is constructed. `complete` comes from
 // LatentWithDefaults().
 ScoreWidths LatentScoreWidths(const Latent& complete,
-                              const LatentWidths& widths);
+                              const LatentLayerWidths& widths);
 
 // Adds the problems of the fields of `options`, under paths relative to
 // `options`.
-void ValidateLatent(const Latent& options, const LatentWidths& widths,
+void ValidateLatent(const Latent& options, const LatentLayerWidths& widths,
                     ConfigProblems& problems);
 
 // Validates options that are absent or contain `none`. Adds a note if fields
@@ -88,7 +89,7 @@ void ValidateNoLatent(const Latent& options, ConfigProblems& problems);
 // Paths are relative to the message that contains both.
 void ValidateLatentAttention(const AttentionRegistry& registry,
                              const Attention& attention, const Latent& complete,
-                             const LatentWidths& widths,
+                             const LatentLayerWidths& widths,
                              ConfigProblems& problems);
 
 // Parameters:
@@ -120,7 +121,7 @@ class LatentKeyValueLayer {
 
   LatentKeyValueLayer(const AttentionRegistry& registry, const Latent& complete,
                       const ParameterScope<T>& scope,
-                      const LatentWidths& widths,
+                      const LatentLayerWidths& widths,
                       const LinearOptions& projection);
 
   // x [batch, queries, query input] -> the input of the projection of queries.
@@ -142,7 +143,7 @@ class LatentKeyValueLayer {
 
  private:
   Latent options_;
-  LatentWidths widths_;
+  LatentLayerWidths widths_;
   LinearLayer<T> latent_;
   std::optional<NormLayer<T>> norm_;
   std::optional<LinearLayer<T>> query_latent_;

@@ -52,11 +52,10 @@ MultiHead Parse(const std::string& text) {
 
 // Returns the notes if `notes` is true, otherwise the problems as "path:
 // message".
-std::vector<std::string> ProblemsOf(const std::string& config,
-                                    const MultiHeadWidths& widths = {kWidth,
-                                                                     kWidth,
-                                                                     kWidth},
-                                    bool notes = false) {
+std::vector<std::string> ProblemsOf(
+    const std::string& config,
+    const MultiHeadInputWidths& widths = {kWidth, kWidth, kWidth},
+    bool notes = false) {
   ConfigProblems problems;
   ValidateMultiHead(BuiltIn(), Parse(config), widths, problems);
   if (notes) return {problems.notes().begin(), problems.notes().end()};

@@ -74,7 +74,7 @@ Var<T> TakeRows(Var<T> x, absl::Span<const int64_t> rows) {
   tape.Record("TakeRows", y, [=] {
     auto d = x.grad_ref();
     if (!d) return;
-    T* const d_x = d.BeginPartial();
+    T* const d_x = d.BeginAdding();
     for (size_t i = 0; i < rows.size(); ++i) {
       if (rows[i] == kNoRow) continue;
       const T* const g = y.grad_data() + static_cast<int64_t>(i) * width;
@@ -124,7 +124,7 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
   const HookRequest request = forward.Request("weights");
   const MixerTerms<T> all =
       request.any() || request.rows.any() ? AppendTerms(terms, inputs) : terms;
-  const RowBlockPosition place = {.offset = first};
+  const WeightBlockPosition place = {.offset = first};
   const auto weights = [&] {
     return Slice(mixer_->Matrix(forward, all), 2, first, time);
   };

@@ -101,7 +101,7 @@ TEST(MixerLayerTest, AMixerMayHaveNeitherQueriesNorKeys) {
   store.Finalize(0);
   Tape<float> tape;
   Forward<float> pass(tape, store, nullptr);
-  SiteRecorder<float> recorder({"*"});
+  SiteValueRecorder<float> recorder({"*"});
   pass.set_hook(&recorder);
   EXPECT_THAT(layer(pass, tape.Constant({1, 2, 2}, {2, 4, 6, 8}), {}).span(),
               ElementsAre(1, 2, 3, 4));
@@ -163,14 +163,14 @@ TEST(MixerLayerTest, OnlyProjectionsAreRounded) {
   StateSlotNames slots;
   const MixerLayer<float> layer(mixers, config,
                                 {store.Root(), 2, SlotScope(slots, "layer")});
-  store.set_precision(std::make_shared<RoundsOutsideFull>());
+  store.set_precision(std::make_shared<RoundOutsideFullRule>());
   store.Finalize(0);
   Tape<float> tape;
   Forward<float> pass(tape, store, nullptr);
   pass.BeginStep();
   const Var<float> x = tape.Full({1, 2, 2}, 1);
   layer(pass, x, {});
-  SiteRecorder<float> recorder({"attention/weights"});
+  SiteValueRecorder<float> recorder({"attention/weights"});
   pass.set_hook(&recorder);
   layer(pass, x, {});
   const auto& mixer = dynamic_cast<const Precisions<float>&>(layer.mixer());

@@ -36,7 +36,7 @@ int64_t JoinedHeads(const AttentionRegistry& scorers, const MultiHead& config) {
 
 // Widths of the heads' keys, without the rotary part that `latent` adds.
 ScoreWidths KeyWidths(const AttentionRegistry& scorers, const MultiHead& config,
-                      const MultiHeadWidths& widths) {
+                      const MultiHeadInputWidths& widths) {
   const int64_t width = config.head_width() > 0 ? config.head_width()
                                                 : widths.query / config.heads();
   const int64_t key_heads = config.key_heads() > 0
@@ -53,7 +53,7 @@ ScoreWidths KeyWidths(const AttentionRegistry& scorers, const MultiHead& config,
 
 HeadOutputWidths OutputWidths(const AttentionRegistry& scorers,
                               const MultiHead& config,
-                              const MultiHeadWidths& widths) {
+                              const MultiHeadInputWidths& widths) {
   const ScoreWidths of_head = KeyWidths(scorers, config, widths);
   return {
       .heads = of_head.heads,
@@ -64,9 +64,9 @@ HeadOutputWidths OutputWidths(const AttentionRegistry& scorers,
       .input = widths.query};
 }
 
-LatentWidths WidthsOfLatent(const AttentionRegistry& scorers,
-                            const MultiHead& config,
-                            const MultiHeadWidths& widths) {
+LatentLayerWidths WidthsOfLatent(const AttentionRegistry& scorers,
+                                 const MultiHead& config,
+                                 const MultiHeadInputWidths& widths) {
   const HeadOutputWidths extents = OutputWidths(scorers, config, widths);
   return {.query_input = widths.query,
           .key_input = widths.key,
@@ -77,9 +77,10 @@ LatentWidths WidthsOfLatent(const AttentionRegistry& scorers,
 }
 
 ScoreWidths HeadWidths(const AttentionRegistry& scorers,
-                       const MultiHead& config, const MultiHeadWidths& widths) {
+                       const MultiHead& config,
+                       const MultiHeadInputWidths& widths) {
   if (!HasLatent(config)) return KeyWidths(scorers, config, widths);
-  const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
+  const LatentLayerWidths of_latent = WidthsOfLatent(scorers, config, widths);
   ScoreWidths of_score = LatentScoreWidths(
       LatentWithDefaults(config.latent(), of_latent), of_latent);
   of_score.slots = widths.slots;
@@ -87,9 +88,9 @@ ScoreWidths HeadWidths(const AttentionRegistry& scorers,
 }
 
 // Input widths of the query, key and value projections.
-MultiHeadWidths ProjectedWidths(const AttentionRegistry& scorers,
-                                const MultiHead& config,
-                                MultiHeadWidths widths) {
+MultiHeadInputWidths ProjectedWidths(const AttentionRegistry& scorers,
+                                     const MultiHead& config,
+                                     MultiHeadInputWidths widths) {
   if (!HasLatent(config)) return widths;
   const Latent latent = LatentWithDefaults(
       config.latent(), WidthsOfLatent(scorers, config, widths));
@@ -114,7 +115,8 @@ std::unique_ptr<HeadOutput<T>> CreateHeadOutput(
                                         scope.Sub("head_output"), widths);
 }
 
-int64_t OutputWidth(const MultiHead& config, const MultiHeadWidths& widths) {
+int64_t OutputWidth(const MultiHead& config,
+                    const MultiHeadInputWidths& widths) {
   return config.output_width() > 0 ? config.output_width() : widths.query;
 }
 
@@ -126,7 +128,8 @@ LinearOptions Projection(LinearOptions options, bool bias) {
 // Checks the numbers of heads, and the head output if there is one. Returns
 // true if there is no problem.
 bool ValidateHeadOutput(const AttentionRegistry& scorers,
-                        const MultiHead& config, const MultiHeadWidths& widths,
+                        const MultiHead& config,
+                        const MultiHeadInputWidths& widths,
                         ConfigProblems& problems) {
   const size_t before = problems.problems().size();
   const int64_t joined = JoinedHeads(scorers, config);
@@ -162,7 +165,8 @@ bool ValidateHeadOutput(const AttentionRegistry& scorers,
 // Checks the fields of `latent`, and its combination with all fields except the
 // score. Returns true if there is no problem.
 bool ValidateOwnLatent(const AttentionRegistry& scorers,
-                       const MultiHead& config, const MultiHeadWidths& widths,
+                       const MultiHead& config,
+                       const MultiHeadInputWidths& widths,
                        ConfigProblems& problems) {
   const size_t before = problems.problems().size();
   for (const auto& [path, number] :
@@ -214,7 +218,8 @@ bool HasLatent(const MultiHead& config) {
 }
 
 void ValidateMultiHead(const AttentionRegistry& scorers,
-                       const MultiHead& config, const MultiHeadWidths& widths,
+                       const MultiHead& config,
+                       const MultiHeadInputWidths& widths,
                        ConfigProblems& problems) {
   const size_t before = problems.problems().size();
   problems.CheckOwnRanges(config);
@@ -262,7 +267,7 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
             "compares all queries at once; use it in a recurrent decoder"));
   }
   if (HasLatent(config) && problems.problems().size() == before) {
-    const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
+    const LatentLayerWidths of_latent = WidthsOfLatent(scorers, config, widths);
     ValidateLatentAttention(scorers, config.attention(),
                             LatentWithDefaults(config.latent(), of_latent),
                             of_latent, problems);
@@ -272,7 +277,7 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
 template <typename T>
 MultiHeadAttention<T>::MultiHeadAttention(
     const AttentionRegistry& scorers, const MultiHead& config,
-    const ParameterScope<T>& scope, const MultiHeadWidths& widths,
+    const ParameterScope<T>& scope, const MultiHeadInputWidths& widths,
     const MultiHeadInitialization& initialization)
     : extents_(OutputWidths(scorers, config, widths)),
       head_output_(CreateHeadOutput(scorers, config, scope, extents_,
@@ -306,7 +311,7 @@ MultiHeadAttention<T>::MultiHeadAttention(
                       of_head.key_heads, of_head.key);
   }
   if (!HasLatent(config)) return;
-  const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
+  const LatentLayerWidths of_latent = WidthsOfLatent(scorers, config, widths);
   latent_.emplace(scorers, LatentWithDefaults(config.latent(), of_latent),
                   scope, of_latent,
                   Projection(initialization.inputs, config.bias()));
@@ -350,7 +355,7 @@ PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
 }
 
 template <typename T>
-Var<T> MultiHeadAttention<T>::AttendToLatents(
+Var<T> MultiHeadAttention<T>::AttendWithLatents(
     Forward<T>& forward, Var<T> queries, const PreparedSource<T>& source,
     const MultiHeadInputs<T>& inputs) const {
   const typename LatentKeyValueLayer<T>::Maps maps = {key_, value_};
@@ -390,7 +395,7 @@ Var<T> MultiHeadAttention<T>::operator()(
     Forward<T>& forward, Var<T> queries, const PreparedSource<T>& source,
     const MultiHeadInputs<T>& inputs) const {
   if (latent_.has_value()) {
-    return Project(forward, AttendToLatents(forward, queries, source, inputs),
+    return Project(forward, AttendWithLatents(forward, queries, source, inputs),
                    queries);
   }
   AttendInputs<T> in;

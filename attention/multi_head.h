@@ -46,7 +46,7 @@ Var<T> SplitHeads(Var<T> x, int64_t heads);
 template <typename T>
 Var<T> MergeHeads(Var<T> x);
 
-struct MultiHeadWidths {
+struct MultiHeadInputWidths {
   int64_t query = 0;
   int64_t key = 0;
   int64_t value = 0;
@@ -99,7 +99,8 @@ bool HasLatent(const MultiHead& config);
 // Adds the problems of `config` to `problems`, under paths relative to
 // `config`.
 void ValidateMultiHead(const AttentionRegistry& scorers,
-                       const MultiHead& config, const MultiHeadWidths& widths,
+                       const MultiHead& config,
+                       const MultiHeadInputWidths& widths,
                        ConfigProblems& problems);
 
 // Parameters:
@@ -120,7 +121,7 @@ class MultiHeadAttention {
   // `config` must have passed ValidateMultiHead().
   MultiHeadAttention(const AttentionRegistry& scorers, const MultiHead& config,
                      const ParameterScope<T>& scope,
-                     const MultiHeadWidths& widths,
+                     const MultiHeadInputWidths& widths,
                      const MultiHeadInitialization& initialization = {});
 
   // Prepares keys [batch, keys, key width] and values [batch, keys, value
@@ -145,9 +146,9 @@ class MultiHeadAttention {
   // them.
   bool ReadsHeadsSideBySide() const;
   // The contexts of the heads, [batch, queries, heads * value width].
-  Var<T> AttendToLatents(Forward<T>& forward, Var<T> queries,
-                         const PreparedSource<T>& source,
-                         const MultiHeadInputs<T>& inputs) const;
+  Var<T> AttendWithLatents(Forward<T>& forward, Var<T> queries,
+                           const PreparedSource<T>& source,
+                           const MultiHeadInputs<T>& inputs) const;
   // context [batch, queries, heads * value width] and the layer's input x ->
   // [batch, queries, output width].
   Var<T> Project(Forward<T>& forward, Var<T> context, Var<T> x) const;
@@ -159,8 +160,8 @@ class MultiHeadAttention {
   LinearLayer<T> key_;
   LinearLayer<T> value_;
   LinearLayer<T> output_;
-  std::optional<QueryKeyNorm<T>> query_norm_;
-  std::optional<QueryKeyNorm<T>> key_norm_;
+  std::optional<QueryOrKeyNorm<T>> query_norm_;
+  std::optional<QueryOrKeyNorm<T>> key_norm_;
   AttentionLayer<T> attention_;
 };
 

@@ -48,7 +48,7 @@ AttentionRegistry BuiltIn() {
 // A layer with its parameters, on its own tape.
 template <typename T>
 struct Model {
-  Model(const std::string& config, const MultiHeadWidths& widths)
+  Model(const std::string& config, const MultiHeadInputWidths& widths)
       : scorers(BuiltIn()),
         layer(scorers, Parse(config), store.Root(), widths) {
     store.Finalize(/*seed=*/3);
@@ -404,7 +404,7 @@ TEST(MultiHeadTest, GradientsOfWeightsArriveOnRequest) {
 }
 
 std::vector<std::pair<std::string, std::string>> ProblemsOf(
-    const std::string& config, const MultiHeadWidths& widths) {
+    const std::string& config, const MultiHeadInputWidths& widths) {
   const AttentionRegistry scorers = BuiltIn();
   ConfigProblems problems;
   const ConfigProblems::Scope scope(problems, "layer");

@@ -14,7 +14,7 @@
 //     void Normalize(int64_t n, const T*, T* scores, T*) const override {
 //       for (int64_t i = 0; i < n; ++i) scores[i] = scores[i] * scores[i] / n;
 //     }
-//     void Backward(const NormalizedRow<T>& row, T* gradients,
+//     void Backward(const RowScoresAndWeights<T>& row, T* gradients,
 //                   T*) const override {
 //       for (int64_t i = 0; i < row.size; ++i) {
 //         gradients[i] *= 2 * row.scores[i] / row.size;
@@ -43,7 +43,7 @@ class NormalizerConfig;
 
 // A row of scores, and the weights that Normalize() computed from them.
 template <typename T>
-struct NormalizedRow {
+struct RowScoresAndWeights {
   int64_t size;  // at least 1
   const T* scores;
   const T* weights;
@@ -79,7 +79,7 @@ class Normalizer {
 
   // Replaces the gradients of the weights by the gradients of the scores. Adds
   // the gradients of the head's parameters to `parameter_gradients`.
-  virtual void Backward(const NormalizedRow<T>& row, T* gradients,
+  virtual void Backward(const RowScoresAndWeights<T>& row, T* gradients,
                         T* parameter_gradients) const = 0;
 
   // Whether the normalizer is softmax. Softmax has special kernels, which agree

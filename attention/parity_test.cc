@@ -287,7 +287,7 @@ void CheckRelative(const std::string& name, bool of_keys) {
   const Var<float> query = input("query");
   const Var<float> key = input("key");
   const Var<float> embedding = input("embedding");
-  const RelativeScorePositions positions = {
+  const RelativeScorePairs positions = {
       .queries = 3, .keys = 5, .at = {.first_query = 2}};
   Var<float> scores = MatMul(query, key, {.b = true}) +
                       RelativeQueryScores(query, embedding, positions);

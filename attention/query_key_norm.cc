@@ -7,9 +7,9 @@
 namespace regard {
 
 template <typename T>
-QueryKeyNorm<T>::QueryKeyNorm(const QueryKeyNormConfig& config,
-                              const ParameterScope<T>& scope, int64_t heads,
-                              int64_t width)
+QueryOrKeyNorm<T>::QueryOrKeyNorm(const QueryKeyNormConfig& config,
+                                  const ParameterScope<T>& scope, int64_t heads,
+                                  int64_t width)
     : width_(config.all_heads() ? heads * width : width),
       factor_(config.kind() == QueryKeyNormConfig::L2_NORM
                   ? T(1) / std::sqrt(static_cast<T>(width_))
@@ -23,7 +23,7 @@ QueryKeyNorm<T>::QueryKeyNorm(const QueryKeyNormConfig& config,
 }
 
 template <typename T>
-Var<T> QueryKeyNorm<T>::operator()(Forward<T>& forward, Var<T> x) const {
+Var<T> QueryOrKeyNorm<T>::operator()(Forward<T>& forward, Var<T> x) const {
   if (!norm_.has_value()) return x;
   const Shape shape = x.shape();
   const Var<T> rows =
@@ -32,6 +32,6 @@ Var<T> QueryKeyNorm<T>::operator()(Forward<T>& forward, Var<T> x) const {
   return factor_ == T(1) ? y : y * factor_;
 }
 
-REGARD_INSTANTIATE_CLASS(QueryKeyNorm);
+REGARD_INSTANTIATE_CLASS(QueryOrKeyNorm);
 
 }  // namespace regard

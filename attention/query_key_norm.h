@@ -32,11 +32,11 @@ namespace regard {
 // Parameters: "weight" [width], or [heads * width] if all heads are normalized
 // together. None if the kind is NONE.
 template <typename T>
-class QueryKeyNorm {
+class QueryOrKeyNorm {
  public:
   // `width` is the width of each head.
-  QueryKeyNorm(const QueryKeyNormConfig& config, const ParameterScope<T>& scope,
-               int64_t heads, int64_t width);
+  QueryOrKeyNorm(const QueryKeyNormConfig& config,
+                 const ParameterScope<T>& scope, int64_t heads, int64_t width);
 
   // x [batch, time, heads * width] -> the same shape.
   Var<T> operator()(Forward<T>& forward, Var<T> x) const;

@@ -52,15 +52,15 @@ struct ScoreWidths {
   // if the score does not receive them.
   int64_t query_input = 0;
   int64_t key_input = 0;
-  // Scope of the slots of AddSlot(), valid during construction. Null if the
-  // layer keeps no state.
+  // Scope of the slots of AddStateSlot(), valid during construction. Null if
+  // the layer keeps no state.
   const SlotScope* slots = nullptr;
 
   // Declares a slot of the state, in a constructor:
-  // `sum_(widths.AddSlot("sum"))`. Returns the index of the slot, or kNoSlot if
-  // the layer keeps no state.
+  // `sum_(widths.AddStateSlot("sum"))`. Returns the index of the slot, or
+  // kNoSlot if the layer keeps no state.
   static constexpr int kNoSlot = -1;
-  int AddSlot(const std::string& name) const {
+  int AddStateSlot(const std::string& name) const {
     return slots == nullptr ? kNoSlot : slots->Add(name);
   }
 };

@@ -20,28 +20,28 @@ FaultFinder<T>::~FaultFinder() {
 }
 
 template <typename T>
-void FaultFinder<T>::OnForward(const char* name, const ScopeName* scope,
-                               absl::Span<const Var<T>> outs) {
+void FaultFinder<T>::OnForwardDone(const char* name, const ScopeName* scope,
+                                   absl::Span<const Var<T>> outs) {
   for (const Var<T>& out : outs) {
-    CheckFinite(*out.node(), /*gradient=*/false, name, scope);
+    RecordFaultIfNotFinite(*out.node(), /*gradient=*/false, name, scope);
   }
 }
 
 template <typename T>
 void FaultFinder<T>::OnBackwardPassStart(const ScopeName* scope) {
-  OnBackward("the start of Backward()", scope);
+  OnBackwardDone("the start of Backward()", scope);
 }
 
 template <typename T>
-void FaultFinder<T>::OnBackward(const char* name, const ScopeName* scope) {
+void FaultFinder<T>::OnBackwardDone(const char* name, const ScopeName* scope) {
   for (const Node<T>* node : contributions_) {
-    CheckFinite(*node, /*gradient=*/true, name, scope);
+    RecordFaultIfNotFinite(*node, /*gradient=*/true, name, scope);
   }
   contributions_.clear();
 }
 
 template <typename T>
-void FaultFinder<T>::OnContribution(const Node<T>& node) {
+void FaultFinder<T>::OnBeginContribution(const Node<T>& node) {
   contributions_.push_back(&node);
 }
 
@@ -61,8 +61,9 @@ void FaultFinder<T>::OnEndScores(Var<T> scores) {
 }
 
 template <typename T>
-void FaultFinder<T>::CheckFinite(const Node<T>& node, bool gradient,
-                                 const char* name, const ScopeName* scope) {
+void FaultFinder<T>::RecordFaultIfNotFinite(const Node<T>& node, bool gradient,
+                                            const char* name,
+                                            const ScopeName* scope) {
   if (!fault_.empty()) return;
   const T* const values = gradient ? node.grad : node.value;
   int64_t nans = 0;

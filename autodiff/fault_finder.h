@@ -18,9 +18,9 @@ namespace regard {
 //
 // Scores may contain -inf. Operations that compute scores may also discard a
 // NaN, for example in the branch that a Where() does not take. Between
-// Tape::BeginScores() and EndScores(), a NaN is therefore a fault only if the
-// final scores contain a NaN. An infinity is a fault only if the final scores
-// contain +inf.
+// Tape::NotifyBeginScores() and NotifyEndScores(), a NaN is therefore a fault
+// only if the final scores contain a NaN. An infinity is a fault only if the
+// final scores contain +inf.
 template <typename T>
 class FaultFinder : public TapeObserver<T> {
  public:
@@ -37,17 +37,17 @@ class FaultFinder : public TapeObserver<T> {
   void clear_fault() { fault_.clear(); }
 
   void OnReset() override { contributions_.clear(); }
-  void OnForward(const char* name, const ScopeName* scope,
-                 absl::Span<const Var<T>> outs) override;
+  void OnForwardDone(const char* name, const ScopeName* scope,
+                     absl::Span<const Var<T>> outs) override;
   void OnBackwardPassStart(const ScopeName* scope) override;
-  void OnBackward(const char* name, const ScopeName* scope) override;
-  void OnContribution(const Node<T>& node) override;
+  void OnBackwardDone(const char* name, const ScopeName* scope) override;
+  void OnBeginContribution(const Node<T>& node) override;
   void OnBeginScores() override { in_scores_ = true; }
   void OnEndScores(Var<T> scores) override;
 
  private:
-  void CheckFinite(const Node<T>& node, bool gradient, const char* name,
-                   const ScopeName* scope);
+  void RecordFaultIfNotFinite(const Node<T>& node, bool gradient,
+                              const char* name, const ScopeName* scope);
 
   Tape<T>& tape_;
   TapeObserver<T>* const outer_;

@@ -50,10 +50,10 @@ TEST(FaultFinderTest, NamesTheFirstFaultBackward) {
 TEST(FaultFinderTest, AcceptsOperationsThatGiveAScoreOfMinusInfinity) {
   Tape<double> tape;
   FaultFinder<double> finder(tape);
-  tape.BeginScores();
+  tape.NotifyBeginScores();
   Made(tape, "Divide", INFINITY);
   const Var<double> score = Made(tape, "Negate", -INFINITY);
-  tape.EndScores(score);
+  tape.NotifyEndScores(score);
   EXPECT_EQ(finder.fault(), "");
   // Outside of scores, -inf must be a fault.
   Made(tape, "Log", -INFINITY);
@@ -63,33 +63,33 @@ TEST(FaultFinderTest, AcceptsOperationsThatGiveAScoreOfMinusInfinity) {
 TEST(FaultFinderTest, NamesTheFirstInfinityOfAScoreOfInfinity) {
   Tape<double> tape;
   FaultFinder<double> finder(tape);
-  tape.BeginScores();
-  tape.EndScores(Made(tape, "Log", -INFINITY));
-  tape.BeginScores();
+  tape.NotifyBeginScores();
+  tape.NotifyEndScores(Made(tape, "Log", -INFINITY));
+  tape.NotifyBeginScores();
   Made(tape, "Divide", INFINITY);
-  tape.EndScores(Made(tape, "Add", INFINITY));
+  tape.NotifyEndScores(Made(tape, "Add", INFINITY));
   EXPECT_THAT(finder.fault(), HasSubstr("Inf in the value of Divide"));
 }
 
 TEST(FaultFinderTest, NamesANaNInAScore) {
   Tape<double> tape;
   FaultFinder<double> finder(tape);
-  tape.BeginScores();
+  tape.NotifyBeginScores();
   Made(tape, "Log", -INFINITY);
-  tape.EndScores(Made(tape, "Subtract", NAN));
+  tape.NotifyEndScores(Made(tape, "Subtract", NAN));
   EXPECT_THAT(finder.fault(), HasSubstr("NaN in the value of Subtract"));
 }
 
 TEST(FaultFinderTest, AcceptsANaNThatReachesNoScore) {
   Tape<double> tape;
   FaultFinder<double> finder(tape);
-  tape.BeginScores();
+  tape.NotifyBeginScores();
   Made(tape, "Sqrt", NAN);
-  tape.EndScores(Made(tape, "Where", 1));
+  tape.NotifyEndScores(Made(tape, "Where", 1));
   EXPECT_EQ(finder.fault(), "");
-  tape.BeginScores();
+  tape.NotifyBeginScores();
   Made(tape, "Sqrt", NAN);
-  tape.EndScores(Made(tape, "Add", NAN));
+  tape.NotifyEndScores(Made(tape, "Add", NAN));
   EXPECT_THAT(finder.fault(), HasSubstr("NaN in the value of Sqrt"));
 }
 

@@ -392,7 +392,7 @@ void CheckOne(const GradientCase& test, Failures* failures) {
 }
 
 template <typename T>
-void CheckAgainstReferenceIn(const ReferenceCase& test,
+void CheckAgainstReferenceIn(const FusedKernelCase& test,
                              const CheckedFunction<T>& fused,
                              const CheckedFunction<T>& reference,
                              double tolerance, Failures* failures) {
@@ -436,7 +436,7 @@ std::vector<std::string> GradientFailures(
   return failures.Take();
 }
 
-std::vector<std::string> ReferenceFailures(const ReferenceCase& test) {
+std::vector<std::string> FusedKernelFailures(const FusedKernelCase& test) {
   Failures failures;
   failures.SetContext(absl::StrCat(test.label, ": "));
   CheckAgainstReferenceIn<double>(test, test.fused_in_double,

@@ -82,7 +82,7 @@ inline constexpr int64_t kRaggedSizes[] = {1, 7, 15, 16, 17, 33};
 // A fused kernel, and its reference implementation as a composition of
 // operations. Values and gradients must agree. The tolerance is relative to the
 // largest element: `tolerance` in float, and 1e-11 in double.
-struct ReferenceCase {
+struct FusedKernelCase {
   std::string label;
   std::vector<TestInputSpec> inputs;
   CheckedFunction<double> fused_in_double;
@@ -93,14 +93,14 @@ struct ReferenceCase {
 };
 
 template <typename F, typename R>
-ReferenceCase MakeReferenceCase(std::string label,
-                                std::vector<TestInputSpec> inputs, F fused,
-                                R reference) {
+FusedKernelCase MakeFusedKernelCase(std::string label,
+                                    std::vector<TestInputSpec> inputs, F fused,
+                                    R reference) {
   return {std::move(label), std::move(inputs), fused, fused,
           reference,        reference};
 }
 
-std::vector<std::string> ReferenceFailures(const ReferenceCase& test);
+std::vector<std::string> FusedKernelFailures(const FusedKernelCase& test);
 
 }  // namespace regard
 

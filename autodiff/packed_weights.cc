@@ -22,7 +22,8 @@ int64_t PackedPart<T>::CountUnpackedProducts(int64_t products) {
 }
 
 template <typename T>
-ConstMatrix<T> PackedPart<T>::Pack(const ConstMatrix<T>& matrix, bool waits) {
+ConstMatrix<T> PackedPart<T>::PackIfOutdated(const ConstMatrix<T>& matrix,
+                                             bool waits) {
   const auto is_packed = [](const ConstMatrix<T>& x) {
     return x.panels != nullptr || x.pairs != nullptr;
   };

@@ -64,7 +64,8 @@ class PackedPart {
   // Packs `matrix` unless another thread has already packed it, and returns it
   // with the copy. If another thread is packing it now, waits for the copy if
   // `waits` is true, and returns `matrix` without a copy if `waits` is false.
-  ConstMatrix<T> Pack(const ConstMatrix<T>& matrix, bool waits = true);
+  ConstMatrix<T> PackIfOutdated(const ConstMatrix<T>& matrix,
+                                bool waits = true);
 
   const PartPlace& place() const { return place_; }
   PackedForm form() const { return form_; }

@@ -36,8 +36,8 @@ struct Owner {
                               place.cols, place.stride)
         .Transposed();
   }
-  const float* Pack(const PartPlace& place) {
-    return Part(place)->Pack(Transposed(place)).panels;
+  const float* PackIfOutdated(const PartPlace& place) {
+    return Part(place)->PackIfOutdated(Transposed(place)).panels;
   }
   const float* Current(const PartPlace& place) {
     return Part(place)->WithCurrent(Transposed(place)).panels;
@@ -59,8 +59,8 @@ bool IsCopy(const Owner& owner, const PartPlace& place, const float* panels) {
 TEST(PackedWeightsTest, EachPartHasACopyOfItself) {
   Owner owner;
   owner.packed.Add();
-  const float* const whole = owner.Pack(kWhole);
-  const float* const columns = owner.Pack(kColumns);
+  const float* const whole = owner.PackIfOutdated(kWhole);
+  const float* const columns = owner.PackIfOutdated(kColumns);
   EXPECT_TRUE(IsCopy(owner, kWhole, whole));
   EXPECT_TRUE(IsCopy(owner, kColumns, columns));
   EXPECT_EQ(owner.Current(kWhole), whole);
@@ -72,13 +72,15 @@ TEST(PackedWeightsTest, EachPartHasACopyOfItself) {
 
 TEST(PackedWeightsTest, APartHasARoundedCopyOfItselfAndOfItsTranspose) {
   Owner owner;
-  const float* const panels = owner.Pack(kColumns);
+  const float* const panels = owner.PackIfOutdated(kColumns);
   const ConstMatrix<float> transposed = owner.Transposed(kColumns);
   PackedPart<float>* const rounded = owner.Part(kColumns, PackedForm::kRounded);
   PackedPart<float>* const rounded_transpose =
       owner.Part(kColumns, PackedForm::kRoundedTranspose);
-  const ConstMatrix<float> whole = rounded->Pack(transposed.Transposed());
-  const ConstMatrix<float> turned = rounded_transpose->Pack(transposed);
+  const ConstMatrix<float> whole =
+      rounded->PackIfOutdated(transposed.Transposed());
+  const ConstMatrix<float> turned =
+      rounded_transpose->PackIfOutdated(transposed);
   EXPECT_EQ(whole.panels, nullptr);
   EXPECT_EQ(turned.panels, nullptr);
   EXPECT_TRUE(PairsMatch(whole));
@@ -91,7 +93,8 @@ TEST(PackedWeightsTest, APartHasARoundedCopyOfItselfAndOfItsTranspose) {
   EXPECT_EQ(rounded->WithCurrent(transposed.Transposed()).pairs, nullptr);
   EXPECT_EQ(rounded_transpose->WithCurrent(transposed).pairs, nullptr);
   const int64_t before = AllocationCount();
-  const ConstMatrix<float> again = rounded_transpose->Pack(transposed);
+  const ConstMatrix<float> again =
+      rounded_transpose->PackIfOutdated(transposed);
   EXPECT_EQ(AllocationCount(), before);
   EXPECT_EQ(again.pairs, turned.pairs);
   EXPECT_TRUE(PairsMatch(again));
@@ -101,19 +104,19 @@ TEST(PackedWeightsTest, ACopyIsMadeOnceUntilTheWeightsChange) {
   Owner owner;
   EXPECT_EQ(owner.Current(kWhole), nullptr);
   EXPECT_EQ(owner.packed.bytes(), 0);
-  const float* const panels = owner.Pack(kWhole);
+  const float* const panels = owner.PackIfOutdated(kWhole);
   const int64_t bytes = owner.packed.bytes();
   EXPECT_GE(bytes, PackedSize<float>(24, 40) * int64_t{sizeof(float)});
-  // A second copy would contain the new value. Pack() must return the first
-  // copy instead.
+  // A second copy would contain the new value. PackIfOutdated() must return the
+  // first copy instead.
   owner.values[5] = -1;
-  EXPECT_EQ(owner.Pack(kWhole), panels);
+  EXPECT_EQ(owner.PackIfOutdated(kWhole), panels);
   EXPECT_FALSE(IsCopy(owner, kWhole, panels));
   owner.Set(100);
   EXPECT_EQ(owner.Current(kWhole), nullptr);
   // The next copy must reuse the memory of the last copy.
   const int64_t before = AllocationCount();
-  EXPECT_EQ(owner.Pack(kWhole), panels);
+  EXPECT_EQ(owner.PackIfOutdated(kWhole), panels);
   EXPECT_EQ(AllocationCount(), before);
   EXPECT_EQ(owner.packed.bytes(), bytes);
   EXPECT_EQ(owner.Current(kWhole), panels);
@@ -138,8 +141,8 @@ TEST(PackedWeightsTest, ThreadsShareOneCopy) {
     std::vector<std::thread> threads;
     for (const float*& panels : found) {
       threads.emplace_back([&owner, &panels] {
-        owner.Pack(kColumns);
-        panels = owner.Pack(kWhole);
+        owner.PackIfOutdated(kColumns);
+        panels = owner.PackIfOutdated(kWhole);
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -150,8 +153,8 @@ TEST(PackedWeightsTest, ThreadsShareOneCopy) {
   }
   // Copies on several threads must take as much memory as copies on one thread.
   Owner alone;
-  alone.Pack(kColumns);
-  alone.Pack(kWhole);
+  alone.PackIfOutdated(kColumns);
+  alone.PackIfOutdated(kWhole);
   EXPECT_EQ(bytes, alone.packed.bytes());
 }
 

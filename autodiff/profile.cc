@@ -28,12 +28,12 @@ void TapeProfile::OnReset() {
   last_flops_ = GemmFlops();
 }
 
-void TapeProfile::OnForward(const char* name, const ScopeName* scope,
-                            absl::Span<const Var<float>>) {
+void TapeProfile::OnForwardDone(const char* name, const ScopeName* scope,
+                                absl::Span<const Var<float>>) {
   AddTimeTo(absl::StrCat(Path(scope), name, " forward"));
 }
 
-void TapeProfile::OnBackward(const char* name, const ScopeName* scope) {
+void TapeProfile::OnBackwardDone(const char* name, const ScopeName* scope) {
   AddTimeTo(absl::StrCat(Path(scope), name, " backward"));
 }
 

@@ -30,9 +30,9 @@ class TapeProfile : public TapeObserver<float> {
 
   // Starts the clock of the next operation.
   void OnReset() override;
-  void OnForward(const char* name, const ScopeName* scope,
-                 absl::Span<const Var<float>> outs) override;
-  void OnBackward(const char* name, const ScopeName* scope) override;
+  void OnForwardDone(const char* name, const ScopeName* scope,
+                     absl::Span<const Var<float>> outs) override;
+  void OnBackwardDone(const char* name, const ScopeName* scope) override;
 
   // The entries by name, such as "decoder/attention/AdditiveScores forward".
   // Scopes that differ only in their index share an entry.

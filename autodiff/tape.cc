@@ -47,12 +47,12 @@ Var<T> Tape<T>::View(T* values, const Shape& shape) {
 template <typename T>
 Var<T> Tape<T>::Leaf(T* value, T* grad, const Shape& shape, bool sparse,
                      PackedWeight<T>* packed) {
-  if (grad != nullptr && shape.size() > 0) CheckLeafGrad(grad, shape);
+  if (grad != nullptr && shape.size() > 0) AddDisjointLeafGrad(grad, shape);
   return NewLeaf(value, grad, shape, sparse, packed);
 }
 
 template <typename T>
-void Tape<T>::CheckLeafGrad(const T* grad, const Shape& shape) {
+void Tape<T>::AddDisjointLeafGrad(const T* grad, const Shape& shape) {
   const T* const end = grad + shape.size();
   const T* highest = end;
   // The addresses of parameters usually ascend, so most leaves need no search.
@@ -73,7 +73,7 @@ Var<T> Tape<T>::NewLeaf(T* value, T* grad, const Shape& shape, bool sparse,
   void* const memory =
       leaf_arena_.Allocate(sizeof(LeafNode<T>), alignof(LeafNode<T>));
   auto* const leaf = new (memory)
-      LeafNode<T>{{value, grad, this, shape.size(), NextIndex(/*leaf=*/true),
+      LeafNode<T>{{value, grad, this, shape.size(), TakeIndex(/*leaf=*/true),
                    /*needs_grad=*/grad != nullptr, /*touched=*/false,
                    /*is_leaf=*/true, /*is_view=*/false},
                   shape.rows(),
@@ -128,7 +128,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE void Tape<T>::RunEntry(
   const bool ran = std::exchange(entry->run, nullptr)(entry);
   scratch_.Rewind(scratch);
   if (ran && observer_ != nullptr) {
-    observer_->OnBackward(entry->name, entry->scope);
+    observer_->OnBackwardDone(entry->name, entry->scope);
   }
 }
 
@@ -138,7 +138,7 @@ void Tape<T>::BackwardTo(const Mark& mark) {
 }
 
 template <typename T>
-void Tape<T>::BackwardAndRelease(const Mark& mark, Var<T> output) {
+void Tape<T>::BackwardToAndRelease(const Mark& mark, Var<T> output) {
   REGARD_CHECK(backward_depth_ > 0 || scope_ == nullptr)
       << "values are released while a scope is open";
   const Node<T>* const node = output.node();

@@ -182,7 +182,7 @@ class Tape {
   // of values that no record needs any more, unless an observer is set. The
   // value of `output` remains valid, but not its shape, which may belong to an
   // older value. No scope may be open, except in a nested pass.
-  void BackwardAndRelease(const Mark& mark, Var<T> output);
+  void BackwardToAndRelease(const Mark& mark, Var<T> output);
 
   // Whether a backward pass is running. Operations that run during the pass are
   // recomputations (ops/recompute.h).
@@ -264,10 +264,10 @@ class Tape {
   void set_observer(TapeObserver<T>* observer) { observer_ = observer; }
   // Mark the beginning and the end of the operations that compute `scores`. In
   // these operations, -inf is legal. Calls must not nest.
-  void BeginScores() {
+  void NotifyBeginScores() {
     if (observer_ != nullptr) observer_->OnBeginScores();
   }
-  void EndScores(Var<T> scores) {
+  void NotifyEndScores(Var<T> scores) {
     if (observer_ != nullptr) observer_->OnEndScores(scores);
   }
 
@@ -283,14 +283,14 @@ class Tape {
   }
 
   // Allocates the gradient of `node`. Used by GradRef.
-  void AllocateGrad(Node<T>* node) {
+  void AllocateUninitializedGrad(Node<T>* node) {
     if (node->index < grad_floor_) RefuseGrad();
     node->grad = reclaiming_ != nullptr ? ReclaimGrad(*node) : nullptr;
     if (node->grad == nullptr) node->grad = arena_.template New<T>(node->size);
   }
   // Reports a contribution to the gradient of `node`. Used by GradRef.
-  void NoteContribution(Node<T>* node) {
-    if (observer_ != nullptr) observer_->OnContribution(*node);
+  void NotifyContribution(Node<T>* node) {
+    if (observer_ != nullptr) observer_->OnBeginContribution(*node);
   }
 
  private:
@@ -347,13 +347,13 @@ class Tape {
   }
   Node<T>* NewNode(T* value, T* grad, int64_t size, bool needs_grad) {
     void* const memory = arena_.Allocate(sizeof(Node<T>), alignof(Node<T>));
-    return new (memory) Node<T>{value,      grad,  this,  size, NextIndex(),
+    return new (memory) Node<T>{value,      grad,  this,  size, TakeIndex(),
                                 needs_grad, false, false, false};
   }
   Var<T> NewLeaf(T* value, T* grad, const Shape& shape, bool sparse,
                  PackedWeight<T>* packed);
-  void CheckLeafGrad(const T* grad, const Shape& shape);
-  uint32_t NextIndex([[maybe_unused]] bool leaf = false) {
+  void AddDisjointLeafGrad(const T* grad, const Shape& shape);
+  uint32_t TakeIndex([[maybe_unused]] bool leaf = false) {
 #ifndef NDEBUG
     serials_.resize(nodes_);
     last_serial_ += 2;
@@ -458,7 +458,7 @@ void Tape<T>::RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
       std::is_trivially_copyable_v<F> && std::is_trivially_destructible_v<F>,
       "a backward closure is never destroyed: capture Vars, spans of "
       "the arena and numbers");
-  if (observer_ != nullptr) observer_->OnForward(name, scope_, outs);
+  if (observer_ != nullptr) observer_->OnForwardDone(name, scope_, outs);
   bool needs_grad = false;
   for (const Var<T>& out : outs) needs_grad |= out.needs_grad();
   if (!needs_grad) return;

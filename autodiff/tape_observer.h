@@ -45,15 +45,15 @@ class TapeObserver {
   // Called when the tape is reset, at the beginning of a step.
   virtual void OnReset() = 0;
   // Called after an operation has computed `outs`.
-  virtual void OnForward(const char* name, const ScopeName* scope,
-                         absl::Span<const Var<T>> outs) = 0;
+  virtual void OnForwardDone(const char* name, const ScopeName* scope,
+                             absl::Span<const Var<T>> outs) = 0;
   // Called when a backward pass begins, after the first gradients are assigned.
   virtual void OnBackwardPassStart(const ScopeName* /*scope*/) {}
   // Called after a backward closure or deferred work of an operation has run.
-  virtual void OnBackward(const char* name, const ScopeName* scope) = 0;
+  virtual void OnBackwardDone(const char* name, const ScopeName* scope) = 0;
   // Called before the gradient of `node` is written or added to.
-  virtual void OnContribution(const Node<T>& /*node*/) {}
-  // See Tape::BeginScores().
+  virtual void OnBeginContribution(const Node<T>& /*node*/) {}
+  // See Tape::NotifyBeginScores().
   virtual void OnBeginScores() {}
   virtual void OnEndScores(Var<T> /*scores*/) {}
 };

@@ -203,7 +203,7 @@ TEST(TapeTest, AViewMayBeTheOutputOfAPassThatReleases) {
   Tape<double> tape;
   Square(tape.Input({1 << 18}, std::vector<double>(1 << 18, 3)));
   Var<double> view = tape.View(values.data(), {});
-  tape.BackwardAndRelease({}, view);
+  tape.BackwardToAndRelease({}, view);
   EXPECT_EQ(view.item(), 2);
 }
 
@@ -246,7 +246,7 @@ TEST(TapeTest, PartialContributionsStartFromZero) {
   Var<double> y = tape.New({}, true);
   *y.data() = x.data()[1];
   tape.Record("Pick", y, [=] {
-    if (auto d = x.grad_ref()) d.BeginPartial()[1] += *y.grad_data();
+    if (auto d = x.grad_ref()) d.BeginAdding()[1] += *y.grad_data();
   });
   tape.Backward(y);
   EXPECT_THAT(Grad(x), ElementsAre(0, 1, 0));
@@ -284,7 +284,7 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
   Tape<double> tape;
   Var<double> x = tape.Input({1}, {3});
   Var<double> y = Square(x);
-  tape.AllocateGrad(y.node());
+  tape.AllocateUninitializedGrad(y.node());
   const Tape<double>::Mark mark = tape.Save();
   // Rewound operations may be recorded and differentiated again.
   for (int i = 0; i < 2; ++i) {
@@ -352,7 +352,7 @@ class ReleaseTest : public testing::Test {
       const double value = y.item();
       if (release) {
         if (auto d = y.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
-        tape.BackwardAndRelease(mark, y);
+        tape.BackwardToAndRelease(mark, y);
         EXPECT_EQ(y.item(), value);
         EXPECT_EQ(tape.records(), 0u);
       } else {
@@ -383,12 +383,12 @@ TEST_F(ReleaseTest, ObservedValuesAreKept) {
   class Watcher : public TapeObserver<double> {
    public:
     void OnReset() override {}
-    void OnForward(const char*, const ScopeName*,
-                   absl::Span<const Var<double>> outs) override {
+    void OnForwardDone(const char*, const ScopeName*,
+                       absl::Span<const Var<double>> outs) override {
       last_ = outs[0];
       value_ = last_.data()[0];
     }
-    void OnBackward(const char* name, const ScopeName*) override {
+    void OnBackwardDone(const char* name, const ScopeName*) override {
       if (name != std::string("Square")) return;
       EXPECT_EQ(last_.data()[0], value_);
     }
@@ -414,14 +414,14 @@ TEST_F(ReleaseTest, AReplayReleasesItsValues) {
       const Tape<double>::Mark mark = owner->Save();
       Var<double> again = Compute(*owner, x);
       if (auto d = again.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
-      owner->BackwardAndRelease(mark, again);
+      owner->BackwardToAndRelease(mark, again);
       owner->Rewind(mark);
     }
   });
   Var<double> wanted = tape.Input({kSize}, std::vector<double>(kSize, 0.5));
   Var<double> sum = Total(y);
   if (auto d = sum.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
-  tape.BackwardAndRelease({}, sum);
+  tape.BackwardToAndRelease({}, sum);
   EXPECT_LT(tape.high_water_bytes(), kValues + kValues / 2);
   tape.Backward(Compute(tape, wanted));
   for (int64_t i = 0; i < kSize; ++i) {
@@ -451,7 +451,7 @@ TEST(TapeDeathTest, NothingIsReleasedWithinAScope) {
   Tape<double> tape;
   Var<double> y = Square(tape.Input({1}, {3}));
   const NameScope<double> scope(tape, "layer");
-  EXPECT_DEATH(tape.BackwardAndRelease({}, y), "while a scope is open");
+  EXPECT_DEATH(tape.BackwardToAndRelease({}, y), "while a scope is open");
 }
 
 #ifndef NDEBUG
@@ -473,7 +473,7 @@ TEST(TapeDeathTest, UseAfterReleaseIsCaught) {
   Var<double> y = Square(x);
   Var<double> z = Square(y);
   if (auto d = z.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
-  tape.BackwardAndRelease({}, z);
+  tape.BackwardToAndRelease({}, z);
   EXPECT_THAT(Grad(x), ElementsAre(4 * 27));
   EXPECT_EQ(z.item(), 81);
   EXPECT_DEATH(y.data(), "rewound past it");

@@ -67,7 +67,7 @@ class GradRef {
 
   // Begins a contribution of a kernel that writes only some elements. Returns
   // storage to add to, which is zeroed before the first contribution.
-  T* BeginPartial() {
+  T* BeginAdding() {
     if (!BeginContribution()) std::fill_n(node_->grad, node_->size, T(0));
     return node_->grad;
   }
@@ -188,12 +188,12 @@ Tape<T>& TapeOf(const char* operation, Var<T> first, Others... others) {
   return tape;
 }
 
-// Calls BeginPartial() for the gradient of x. Returns null if x is absent or
+// Calls BeginAdding() for the gradient of x. Returns null if x is absent or
 // needs no gradient.
 template <typename T>
-T* PartialGrad(Var<T> x) {
+T* GradToAddTo(Var<T> x) {
   if (!x.has_value() || !x.needs_grad()) return nullptr;
-  return x.grad_ref().BeginPartial();
+  return x.grad_ref().BeginAdding();
 }
 
 template <typename T>
@@ -204,23 +204,23 @@ bool GradRef<T>::BeginContribution() {
       std::fill_n(leaf->touched_rows, leaf->rows, uint8_t{1});
     }
   }
-  node_->tape->NoteContribution(node_);
+  node_->tape->NotifyContribution(node_);
   if (node_->touched) return true;
-  if (node_->grad == nullptr) node_->tape->AllocateGrad(node_);
+  if (node_->grad == nullptr) node_->tape->AllocateUninitializedGrad(node_);
   node_->touched = true;
   return false;
 }
 
 template <typename T>
 T* GradRef<T>::BeginRows(absl::Span<const int32_t> rows) {
-  if (!node_->is_leaf) return BeginPartial();
+  if (!node_->is_leaf) return BeginAdding();
   auto* const leaf = static_cast<LeafNode<T>*>(node_);
   if (leaf->touched_rows == nullptr || leaf->cols != cols_) {
-    return BeginPartial();
+    return BeginAdding();
   }
   for (const int32_t row : rows) leaf->touched_rows[row] = 1;
   leaf->touched = true;
-  leaf->tape->NoteContribution(leaf);
+  leaf->tape->NotifyContribution(leaf);
   return leaf->grad;
 }
 

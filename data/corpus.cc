@@ -48,7 +48,7 @@ absl::StatusOr<bool> PairReader::Next() {
     }
     source_ = first_.text();
     target_ = second_->text();
-    if (has_source) CountPair();
+    if (has_source) CountPairAndSpaces();
     return has_source;
   }
   while (true) {
@@ -59,7 +59,7 @@ absl::StatusOr<bool> PairReader::Next() {
       continue;
     }
     REGARD_RETURN_IF_ERROR(SplitColumns());
-    CountPair();
+    CountPairAndSpaces();
     return true;
   }
 }
@@ -83,14 +83,14 @@ absl::Status PairReader::SplitColumns() {
   return absl::OkStatus();
 }
 
-void PairReader::CountPair() {
+void PairReader::CountPairAndSpaces() {
   ++pairs_;
-  counts_.CountSeparators(source_, text_version_);
-  counts_.CountSeparators(target_, text_version_);
+  counts_.CountUnusualSpaces(source_, text_version_);
+  counts_.CountUnusualSpaces(target_, text_version_);
 }
 
-TextCounts PairReader::counts() const {
-  TextCounts counts = counts_;
+TextCleanupCounts PairReader::counts() const {
+  TextCleanupCounts counts = counts_;
   counts.carriage_returns =
       first_.carriage_returns() +
       (second_.has_value() ? second_->carriage_returns() : 0);

@@ -49,7 +49,7 @@ class PairReader {
   // The number of lines read so far from the first file.
   int64_t lines() const { return first_.number(); }
   // The counts of changes and ignored lines, for the lines read so far.
-  TextCounts counts() const;
+  TextCleanupCounts counts() const;
 
   // The SHA-256 digests of the first file (`path` or `source`) and the second
   // file (`target`).
@@ -66,13 +66,13 @@ class PairReader {
         second_(std::move(second)) {}
 
   absl::Status SplitColumns();
-  void CountPair();
+  void CountPairAndSpaces();
 
   PairFilesConfig files_;
   int64_t most_;
   int text_version_;
   int64_t pairs_ = 0;
-  TextCounts counts_;  // all counts except carriage_returns
+  TextCleanupCounts counts_;  // all counts except carriage_returns
   TextFile first_;
   std::optional<TextFile> second_;
   absl::string_view source_;

@@ -70,7 +70,8 @@ class AnyDataSource {
   // Checks the ranges of the options, and that dev_fraction and test_fraction
   // leave training examples. As an exception, the test split may be the whole
   // file if the range of test_fraction includes 1.
-  static void ValidateFractions(const auto& options, ConfigProblems& problems) {
+  static void ValidateRangesAndFractions(const auto& options,
+                                         ConfigProblems& problems) {
     problems.CheckOwnRanges(options);
     if (options.dev_fraction() + options.test_fraction() >= 1 &&
         !(options.dev_fraction() == 0 && options.test_fraction() == 1)) {

@@ -40,7 +40,7 @@ class Grammar {
   // The entropy of a sentence, in nats.
   double SentenceEntropy() const { return entropy_; }
   // The expected number of characters of a line, including its newline.
-  double MeanLineLength() const { return length_; }
+  double MeanLineCharacters() const { return length_; }
 
  private:
   struct Expansion {

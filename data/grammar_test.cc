@@ -21,7 +21,7 @@ TEST(GrammarTest, EntropyAndLengthMatchHandComputedValues) {
   const double ln2 = std::log(2.0);
   EXPECT_NEAR(grammar.SentenceEntropy(),
               0.25 * 2 * ln2 + 0.75 * (std::log(4.0 / 3) + ln2), 1e-12);
-  EXPECT_NEAR(grammar.MeanLineLength(), 0.25 * 2 + 0.75 * 5, 1e-12);
+  EXPECT_NEAR(grammar.MeanLineCharacters(), 0.25 * 2 + 0.75 * 5, 1e-12);
 }
 
 TEST(GrammarTest, RecursionIsSummed) {
@@ -29,7 +29,7 @@ TEST(GrammarTest, RecursionIsSummed) {
   // 2 * log(2).
   const Grammar grammar("S: 1 x S | 1 x");
   EXPECT_NEAR(grammar.SentenceEntropy(), 2 * std::log(2.0), 1e-9);
-  EXPECT_NEAR(grammar.MeanLineLength(), 4, 1e-9);
+  EXPECT_NEAR(grammar.MeanLineCharacters(), 4, 1e-9);
 }
 
 TEST(GrammarDeathTest, RefusesSentencesWithoutEnd) {
@@ -141,7 +141,7 @@ TEST(EnglishRulesTest, EntropyIsTheMeanSurpriseOfSentencesWithOneDerivation) {
   EXPECT_NEAR(mean, grammar.SentenceEntropy(), 4 * error);
   // The tolerance is four relative standard errors of the surprisal. The
   // relative standard error of the lengths is about the same.
-  EXPECT_NEAR(characters / count / grammar.MeanLineLength(), 1,
+  EXPECT_NEAR(characters / count / grammar.MeanLineCharacters(), 1,
               4 * error / mean);
 }
 

@@ -36,7 +36,8 @@ class Draws {
 };
 
 class AssociativeRecallSource
-    : public WithOptions<DataSource<LabelledTokens>, AssociativeRecallConfig> {
+    : public WithOptions<DataSource<LabelledTokenSplits>,
+                         AssociativeRecallConfig> {
  public:
   using WithOptions::WithOptions;
 
@@ -53,12 +54,12 @@ class AssociativeRecallSource
                    "train", problems);
   }
 
-  absl::StatusOr<LabelledTokens> Load(
+  absl::StatusOr<LabelledTokenSplits> Load(
       const DataRequest& request) const override {
-    return LabelledTokens{options_.vocabulary(),
-                          Make(request.seed, "train", options_.train()),
-                          Make(request.seed, "dev", options_.dev()),
-                          Make(request.seed, "test", options_.test())};
+    return LabelledTokenSplits{options_.vocabulary(),
+                               Make(request.seed, "train", options_.train()),
+                               Make(request.seed, "dev", options_.dev()),
+                               Make(request.seed, "test", options_.test())};
   }
 
  private:
@@ -128,7 +129,7 @@ class AssociativeRecallSource
 };
 
 class ParitySource
-    : public WithOptions<DataSource<LabelledTokens>, ParityConfig> {
+    : public WithOptions<DataSource<LabelledTokenSplits>, ParityConfig> {
  public:
   using WithOptions::WithOptions;
 
@@ -146,14 +147,14 @@ class ParitySource
         "train", problems);
   }
 
-  absl::StatusOr<LabelledTokens> Load(
+  absl::StatusOr<LabelledTokenSplits> Load(
       const DataRequest& request) const override {
     const auto make = [&](const char* split, int count, int least, int most,
                           bool every_position) {
       return Make(Draws(request.seed, "parity", split), count, least, most,
                   every_position);
     };
-    return LabelledTokens{
+    return LabelledTokenSplits{
         3,
         make("train", options_.train(), options_.min_length(),
              options_.max_length(), options_.every_position()),

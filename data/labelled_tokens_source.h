@@ -15,7 +15,7 @@ struct LabelledSequence {
   std::vector<int32_t> labels;  // one per token: a token, or kNoLabel
 };
 
-struct LabelledTokens {
+struct LabelledTokenSplits {
   static constexpr char kName[] = "labelled tokens";
 
   int64_t vocabulary = 0;  // number of different tokens

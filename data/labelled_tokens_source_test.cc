@@ -42,10 +42,10 @@ Data Parse(const std::string& text) {
   return data;
 }
 
-LabelledTokens Load(const std::string& text, uint64_t seed = 1) {
+LabelledTokenSplits Load(const std::string& text, uint64_t seed = 1) {
   const auto loaded =
       Sources().Create(Parse(text))->LoadAny({.path = "", .seed = seed});
-  return std::any_cast<LabelledTokens>(loaded.value());
+  return std::any_cast<LabelledTokenSplits>(loaded.value());
 }
 
 std::vector<std::string> ProblemsOf(const std::string& text) {
@@ -59,7 +59,7 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
 }
 
 TEST(AssociativeRecallTest, EachKeyComesOnceMoreWithItsValueAsTheLabel) {
-  const LabelledTokens data = Load(
+  const LabelledTokenSplits data = Load(
       "associative_recall { train: 200 dev: 3 test: 4 vocabulary: 40 length: "
       "33 pairs: 6 }");
   EXPECT_EQ(data.vocabulary, 40);
@@ -92,7 +92,7 @@ TEST(AssociativeRecallTest, EachKeyComesOnceMoreWithItsValueAsTheLabel) {
 
 // Returns the fraction of keys that occur again at the first possible position.
 double FirstPlaces(const char* exponent) {
-  const LabelledTokens data =
+  const LabelledTokenSplits data =
       Load(std::string("associative_recall { train: 2000 vocabulary: 20 pairs: "
                        "1 length: 12 exponent: ") +
            exponent + " }");
@@ -111,7 +111,7 @@ TEST(AssociativeRecallTest, TheExponentDeterminesHowSoonKeysOccur) {
 
 TEST(AssociativeRecallTest, IsAFunctionOfTheSeedAndTheSplit) {
   constexpr char kConfig[] = "associative_recall { train: 2 dev: 2 test: 0 }";
-  const LabelledTokens data = Load(kConfig);
+  const LabelledTokenSplits data = Load(kConfig);
   EXPECT_EQ(data.train[1].tokens, Load(kConfig).train[1].tokens);
   EXPECT_NE(data.train[1].tokens, Load(kConfig, 2).train[1].tokens);
   EXPECT_NE(data.train[1].tokens, data.dev[1].tokens);
@@ -132,7 +132,7 @@ TEST(AssociativeRecallTest, SaysWhatIsWrong) {
 }
 
 TEST(ParityTest, LabelsSayWhetherTheNumberOfOnesIsOdd) {
-  const LabelledTokens data = Load(
+  const LabelledTokenSplits data = Load(
       "parity { train: 100 dev: 30 test: 30 min_length: 2 max_length: 5 "
       "min_test_length: 7 max_test_length: 9 }");
   EXPECT_EQ(data.vocabulary, 3);

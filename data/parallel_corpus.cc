@@ -25,9 +25,9 @@ std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
   return ids;
 }
 
-void TokenizedCorpus::AddTo(ParallelCorpus& pairs,
-                            absl::Span<const std::string> source,
-                            absl::Span<const std::string> target) {
+void TokenizedCorpus::AppendAsNumbers(ParallelCorpus& pairs,
+                                      absl::Span<const std::string> source,
+                                      absl::Span<const std::string> target) {
   for (const absl::Span<const std::string> tokens : {source, target}) {
     for (const std::string& token : tokens) {
       const auto next = static_cast<int32_t>(numbers_.size());

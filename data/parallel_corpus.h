@@ -78,13 +78,13 @@ class TokenizedCorpus {
   // Vocabulary.
   void Add(absl::Span<const std::string> source,
            absl::Span<const std::string> target) {
-    AddTo(pairs_, source, target);
+    AppendAsNumbers(pairs_, source, target);
   }
   // Counts further tokens. In the vocabularies, they follow the tokens of the
   // pairs that Add() received.
   void AddToVocabularies(absl::Span<const std::string> source,
                          absl::Span<const std::string> target) {
-    AddTo(counted_, source, target);
+    AppendAsNumbers(counted_, source, target);
   }
 
   Vocabulary SourceVocabulary(int64_t min_frequency) const {
@@ -102,8 +102,9 @@ class TokenizedCorpus {
                         int64_t cut_tokens = 0) &&;
 
  private:
-  void AddTo(ParallelCorpus& pairs, absl::Span<const std::string> source,
-             absl::Span<const std::string> target);
+  void AppendAsNumbers(ParallelCorpus& pairs,
+                       absl::Span<const std::string> source,
+                       absl::Span<const std::string> target);
   Vocabulary Build(bool source, bool target, int64_t min_frequency) const;
 
   // Until Encode(), the ids in these corpora are indices from `numbers_`, not

@@ -265,7 +265,7 @@ class TableSource
   static constexpr DataPathRequirement kPath = DataPathRequirement::kRequired;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateFractions(options, problems);
+    ValidateRangesAndFractions(options, problems);
     if (options.separator().size() != 1 && options.separator() != "tab") {
       problems.Add("separator", "must be one character or \"tab\"");
     }

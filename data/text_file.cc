@@ -82,7 +82,7 @@ absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
 
 // The bytes of a file, decompressed if it is a gzip file.
 struct TextFile::Stream {
-  Stream(FileReader opened, LineEnds ends)
+  Stream(RandomAccessFile opened, LineEnds ends)
       : file(std::move(opened)),
         input(kBufferBytes),
         bytes([this] { return NextPiece(); }),
@@ -103,7 +103,7 @@ struct TextFile::Stream {
     return {input.data(), count};
   }
 
-  FileReader file;
+  RandomAccessFile file;
   int64_t offset = 0;  // offset of the bytes after `input`
   std::vector<char> input;
   absl::Status failure;  // status of the last read
@@ -118,7 +118,7 @@ TextFile::~TextFile() = default;
 
 absl::StatusOr<TextFile> TextFile::Open(const std::string& path,
                                         absl::string_view what, LineEnds ends) {
-  absl::StatusOr<FileReader> file = FileReader::Open(path);
+  absl::StatusOr<RandomAccessFile> file = RandomAccessFile::Open(path);
   if (!file.ok()) {
     return absl::Status(
         file.status().code(),
@@ -139,7 +139,7 @@ absl::StatusOr<bool> TextFile::Next() {
   first_column_ = 1;
   const bool any = stream_->lines.Next(&line_, &cut);
   text_ = line_;
-  if (!stream_->failure.ok()) return WithErrorPrefix(stream_->failure);
+  if (!stream_->failure.ok()) return EnsureErrorPrefix(stream_->failure);
   // The error of a truncated stream is reported after the last bytes of the
   // stream.
   if (const std::string& problem = stream_->bytes.problem(); !problem.empty()) {
@@ -168,7 +168,7 @@ int64_t TextFile::carriage_returns() const {
 }
 
 absl::StatusOr<std::string> TextFile::Digest() const {
-  return WithErrorPrefix(Sha256OfFile(stream_->file));
+  return EnsureErrorPrefix(Sha256OfFile(stream_->file));
 }
 
 bool TextFile::IsSameFile(const TextFile& other) const {

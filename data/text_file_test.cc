@@ -130,7 +130,7 @@ TEST(TextFileTest, DiskErrorsAreMachineFailures) {
     int failures = 0;
     absl::Status status = absl::UnknownError("");
     while (!status.ok()) {
-      FaultyFiles faulty(FileFault::kIoError, failures + 1);
+      FaultyFiles faulty(FileFaultKind::kIoError, failures + 1);
       ReplaceSystemFilesForTest(faulty);
       status = Lines("text").status();
       ReplaceSystemFilesForTest(system);

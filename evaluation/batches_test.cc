@@ -156,7 +156,7 @@ TEST_F(RanksOfBatchesTest, ShareThemAndHaveAllInOrder) {
 }
 
 TEST_F(RanksOfBatchesTest, EachRankComputesAllHookedPasses) {
-  SiteRecorder<float> watcher({"*"});
+  SiteValueRecorder<float> watcher({"*"});
   for (const Share& share : SharesOf(2, 1, 7, &watcher)) {
     EXPECT_EQ(share.computed.size(), 7);
   }
@@ -202,7 +202,7 @@ TEST_F(BatchesTest, FewPiecesShareThreadsWithinEachPass) {
 TEST_F(BatchesTest, AHookedPassUsesOneThread) {
   WorkerPool pool(2);
   const InferenceThreads help(pool);
-  SiteRecorder<float> watcher({"*"});
+  SiteValueRecorder<float> watcher({"*"});
   forward_->set_hook(&watcher);
   EXPECT_EQ(Takers(100).size(), 1);
 }

@@ -37,7 +37,7 @@ ClassNames::ClassNames(const std::vector<std::string>& names) {
   }
 }
 
-int32_t ClassNames::BestLabel(absl::Span<const float> row) const {
+int32_t ClassNames::BestCanonicalLabel(absl::Span<const float> row) const {
   return CanonicalLabel(
       static_cast<int32_t>(std::ranges::max_element(row) - row.begin()));
 }

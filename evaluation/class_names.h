@@ -20,7 +20,7 @@ class ClassNames {
   int32_t CanonicalLabel(int32_t label) const { return first_[label]; }
   // Returns the first label that has the same name as the class with the
   // largest value in `row`.
-  int32_t BestLabel(absl::Span<const float> row) const;
+  int32_t BestCanonicalLabel(absl::Span<const float> row) const;
   // Returns the cross-entropy of the name of `label`, in nats. The probability
   // of a name is the sum over its classes. `log_probabilities` has one value
   // per class.

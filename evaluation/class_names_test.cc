@@ -20,8 +20,8 @@ TEST(ClassNamesTest, ClassesOfOneNameAreOne) {
   const ClassNames names({"crane", "owl", "crane"});
   EXPECT_EQ(names.CanonicalLabel(2), 0);
   EXPECT_EQ(names.CanonicalLabel(1), 1);
-  EXPECT_EQ(names.BestLabel({kQuarter, kQuarter, kHalf}), 0);
-  EXPECT_EQ(names.BestLabel({kQuarter, kHalf, kQuarter}), 1);
+  EXPECT_EQ(names.BestCanonicalLabel({kQuarter, kQuarter, kHalf}), 0);
+  EXPECT_EQ(names.BestCanonicalLabel({kQuarter, kHalf, kQuarter}), 1);
   EXPECT_NEAR(names.Loss({kQuarter, kQuarter, kHalf}, 0), -std::log(0.75),
               1e-6);
   EXPECT_EQ(names.Loss({kQuarter, kQuarter, kHalf}, 1), -kQuarter);
@@ -32,7 +32,7 @@ TEST(ClassNamesTest, ClassesOfOneNameAreOne) {
 
 TEST(ClassNamesTest, UniqueNamesAreSeparateClasses) {
   const ClassNames names({"a", "b"});
-  EXPECT_EQ(names.BestLabel({kQuarter, kHalf}), 1);
+  EXPECT_EQ(names.BestCanonicalLabel({kQuarter, kHalf}), 1);
   EXPECT_EQ(names.Loss({kQuarter, kHalf}, 0), -kQuarter);
   EXPECT_EQ(names.note(), "");
 }

@@ -25,7 +25,7 @@ void Draw(const RandomStream& random, int resample,
   }
 }
 
-size_t NumExamples(const ExampleMetric& metric) {
+size_t NumExamples(const MetricStatistics& metric) {
   return metric.statistics.size() /
          static_cast<size_t>(metric.aggregate->width);
 }
@@ -51,11 +51,11 @@ struct Units {
   std::vector<std::vector<size_t>> of_pairs;  // the unit of each example
 };
 
-Units UnitsOf(absl::Span<const MetricPair> pairs) {
+Units UnitsOf(absl::Span<const ExampleMetricPair> pairs) {
   Units units;
   std::map<uint64_t, size_t> numbers;
   std::set<uint64_t> sets;
-  for (const MetricPair& pair : pairs) {
+  for (const ExampleMetricPair& pair : pairs) {
     const size_t size = NumExamples(*pair.run);
     REGARD_CHECK(pair.examples.empty() || pair.examples.size() == size)
         << pair.run->name;
@@ -74,8 +74,8 @@ Units UnitsOf(absl::Span<const MetricPair> pairs) {
 }
 
 // Returns the difference in each resample, averaged over the pairs.
-std::vector<double> ResampledDifferences(absl::Span<const MetricPair> pairs,
-                                         const Units& units) {
+std::vector<double> ResampledDifferences(
+    absl::Span<const ExampleMetricPair> pairs, const Units& units) {
   const RandomStream random(units.key, "paired_bootstrap");
   const size_t absent = units.count;
   // The index of each unit's example in each pair, or `absent`.
@@ -103,7 +103,7 @@ std::vector<double> ResampledDifferences(absl::Span<const MetricPair> pairs,
   return means;
 }
 
-double SwappedDifference(const MetricPair& pair,
+double SwappedDifference(const ExampleMetricPair& pair,
                          const std::vector<size_t>& units,
                          const std::vector<bool>& swapped) {
   const Aggregate& aggregate = *pair.run->aggregate;
@@ -126,8 +126,8 @@ double SwappedDifference(const MetricPair& pair,
 
 // Returns the difference in each trial, averaged over the pairs, after the
 // results of random units were swapped.
-std::vector<double> SwappedDifferences(absl::Span<const MetricPair> pairs,
-                                       const Units& units) {
+std::vector<double> SwappedDifferences(
+    absl::Span<const ExampleMetricPair> pairs, const Units& units) {
   const RandomStream random(units.key, "approximate_randomization");
   std::vector<bool> swapped(units.count);
   std::vector<double> means(kRandomizationTrials);
@@ -185,7 +185,7 @@ ConfidenceInterval ComputeConfidenceInterval(std::vector<double> values) {
           .high = values[upper]};
 }
 
-ConfidenceInterval BootstrapConfidence(const ExampleMetric& metric,
+ConfidenceInterval BootstrapConfidence(const MetricStatistics& metric,
                                        absl::Span<const size_t> examples,
                                        uint64_t seed) {
   REGARD_CHECK(!examples.empty()) << metric.name;
@@ -207,7 +207,7 @@ std::map<std::string, ConfidenceInterval> BootstrapConfidence(
     std::vector<size_t> all(set.examples.size());
     std::iota(all.begin(), all.end(), size_t{0});
     if (all.empty()) continue;
-    for (const ExampleMetric& metric : set.metrics) {
+    for (const MetricStatistics& metric : set.metrics) {
       intervals[metric.name] = BootstrapConfidence(metric, all, seed);
     }
   }
@@ -216,7 +216,7 @@ std::map<std::string, ConfidenceInterval> BootstrapConfidence(
 
 uint64_t ExamplesKey(const EvaluatedSet& set) {
   uint64_t key = kHashSeed;
-  for (const EvaluatedExample& example : set.examples) {
+  for (const ExampleTexts& example : set.examples) {
     for (const std::string* text : {&example.input, &example.reference}) {
       key = Hash(*text, Hash(text->size(), key));
     }
@@ -227,7 +227,7 @@ uint64_t ExamplesKey(const EvaluatedSet& set) {
 std::vector<uint64_t> ExampleKeys(const EvaluatedSet& set) {
   std::map<uint64_t, size_t> before;
   std::vector<uint64_t> keys;
-  for (const EvaluatedExample& example : set.examples) {
+  for (const ExampleTexts& example : set.examples) {
     uint64_t key = kHashSeed;
     for (const std::string* text : {&example.input, &example.reference}) {
       key = Hash(*text, Hash(text->size(), key));
@@ -237,7 +237,7 @@ std::vector<uint64_t> ExampleKeys(const EvaluatedSet& set) {
   return keys;
 }
 
-PairedTests ComparePaired(absl::Span<const MetricPair> pairs) {
+PairedTests ComparePaired(absl::Span<const ExampleMetricPair> pairs) {
   REGARD_CHECK(!pairs.empty()) << "nothing to compare";
   PairedTests tests;
   double scale = 0;

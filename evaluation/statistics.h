@@ -44,7 +44,7 @@ ConfidenceInterval ComputeConfidenceInterval(std::vector<double> values);
 // draws as many examples as there are, with replacement (Koehn, "Statistical
 // significance tests for machine translation evaluation", EMNLP 2004). The
 // draws depend on the seed and on the number of examples.
-ConfidenceInterval BootstrapConfidence(const ExampleMetric& metric,
+ConfidenceInterval BootstrapConfidence(const MetricStatistics& metric,
                                        absl::Span<const size_t> examples,
                                        uint64_t seed);
 
@@ -55,9 +55,9 @@ std::map<std::string, ConfidenceInterval> BootstrapConfidence(
 
 // A metric of two runs on the same examples. There must be at least one
 // example.
-struct MetricPair {
-  const ExampleMetric* run = nullptr;
-  const ExampleMetric* baseline = nullptr;
+struct ExampleMetricPair {
+  const MetricStatistics* run = nullptr;
+  const MetricStatistics* baseline = nullptr;
   // ExamplesKey() of the set: the seed of random choices.
   uint64_t key = 0;
   // ExampleKeys() of the set. Pairs use the same random choices for the
@@ -95,7 +95,7 @@ struct PairedTests {
 // The units are examples. If several pairs share an example, it is drawn or
 // swapped in all of these pairs at once. Several runs on the same examples
 // therefore do not count as more examples. Requires at least one pair.
-PairedTests ComparePaired(absl::Span<const MetricPair> pairs);
+PairedTests ComparePaired(absl::Span<const ExampleMetricPair> pairs);
 
 // Up to this number of pairs, all choices of signs are counted. There are at
 // most about a million choices.

@@ -15,28 +15,28 @@ namespace regard {
 namespace {
 
 // Returns a metric with these fractions of right outputs.
-ExampleMetric Shares(const std::vector<double>& right) {
-  ExampleMetric metric = {.name = "test/accuracy"};
+MetricStatistics Shares(const std::vector<double>& right) {
+  MetricStatistics metric = {.name = "test/accuracy"};
   for (const double share : right) metric.Add({share, 1});
   return metric;
 }
 
 // Returns a metric in which the first `right` of `size` examples are right.
-ExampleMetric FirstRight(size_t right, size_t size) {
+MetricStatistics FirstRight(size_t right, size_t size) {
   std::vector<double> shares(size);
   std::fill_n(shares.begin(), right, 1.0);
   return Shares(shares);
 }
 
-std::vector<size_t> All(const ExampleMetric& metric) {
+std::vector<size_t> All(const MetricStatistics& metric) {
   std::vector<size_t> all(metric.statistics.size() / 2);
   std::iota(all.begin(), all.end(), size_t{0});
   return all;
 }
 
-PairedTests Compare(const ExampleMetric& run, const ExampleMetric& baseline,
-                    uint64_t key = 7) {
-  const MetricPair pair = {&run, &baseline, key};
+PairedTests Compare(const MetricStatistics& run,
+                    const MetricStatistics& baseline, uint64_t key = 7) {
+  const ExampleMetricPair pair = {&run, &baseline, key};
   return ComparePaired({&pair, 1});
 }
 
@@ -65,7 +65,7 @@ TEST(ConfidenceTest, IsTheMeanAndThePercentiles) {
 TEST(ConfidenceTest, StaysInTheRangeOfItsValues) {
   // Nearly all examples are right, so the mean plus half of the width exceeds
   // 1. The percentiles must not exceed 1.
-  const ExampleMetric metric = FirstRight(19, 20);
+  const MetricStatistics metric = FirstRight(19, 20);
   const ConfidenceInterval confidence =
       BootstrapConfidence(metric, All(metric), 1);
   EXPECT_GT(confidence.mean + confidence.half_width, 1);
@@ -102,7 +102,7 @@ TEST(ConfidenceDeathTest, NeedsValues) {
 // p of n is sqrt(p (1 - p) / n). With 1,000 resamples, the bootstrap has its
 // own sampling error of about 4 %.
 TEST(BootstrapTest, FindsTheStandardErrorOfAFraction) {
-  const ExampleMetric metric = FirstRight(300, 400);
+  const MetricStatistics metric = FirstRight(300, 400);
   const ConfidenceInterval confidence =
       BootstrapConfidence(metric, All(metric), 1);
   const double error = std::sqrt(0.75 * 0.25 / 400);
@@ -111,7 +111,7 @@ TEST(BootstrapTest, FindsTheStandardErrorOfAFraction) {
 }
 
 TEST(BootstrapTest, IsAFunctionOfTheSeed) {
-  const ExampleMetric metric = FirstRight(30, 41);
+  const MetricStatistics metric = FirstRight(30, 41);
   const auto mean = [&](uint64_t seed) {
     return BootstrapConfidence(metric, All(metric), seed).mean;
   };
@@ -120,7 +120,7 @@ TEST(BootstrapTest, IsAFunctionOfTheSeed) {
 }
 
 TEST(BootstrapTest, HasNoWidthForEqualExamples) {
-  const ExampleMetric metric = FirstRight(3, 7);
+  const MetricStatistics metric = FirstRight(3, 7);
   const ConfidenceInterval right = BootstrapConfidence(metric, {0, 1, 2}, 1);
   EXPECT_EQ(right.mean, 1);
   EXPECT_EQ(right.half_width, 0);
@@ -139,7 +139,7 @@ TEST(BootstrapTest, CoversEachMetricOfEachSetWithExamples) {
 }
 
 TEST(ComparePairedTest, ARunDoesNotDifferFromItself) {
-  const ExampleMetric metric = FirstRight(30, 100);
+  const MetricStatistics metric = FirstRight(30, 100);
   const PairedTests tests = Compare(metric, metric);
   EXPECT_EQ(tests.difference, 0);
   EXPECT_EQ(tests.bootstrap_p, 1);
@@ -168,8 +168,8 @@ TEST(ComparePairedTest, RandomizationCountsTheFractionOfSwaps) {
 }
 
 TEST(ComparePairedTest, SwappingRunsChangesOnlyTheSign) {
-  const ExampleMetric run = Shares({1, 0, 0.5, 1, 1, 0, 1});
-  const ExampleMetric baseline = Shares({0, 0, 1, 1, 0, 0, 0});
+  const MetricStatistics run = Shares({1, 0, 0.5, 1, 1, 0, 1});
+  const MetricStatistics baseline = Shares({0, 0, 1, 1, 0, 0, 0});
   const PairedTests there = Compare(run, baseline);
   const PairedTests back = Compare(baseline, run);
   EXPECT_EQ(there.difference, -back.difference);
@@ -181,9 +181,9 @@ TEST(ComparePairedTest, SwappingRunsChangesOnlyTheSign) {
 TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   // The same pair of runs is passed twice. This must not count as more
   // evidence.
-  const ExampleMetric run = FirstRight(7, 9);
-  const ExampleMetric baseline = FirstRight(4, 9);
-  const MetricPair pair = {&run, &baseline, 7};
+  const MetricStatistics run = FirstRight(7, 9);
+  const MetricStatistics baseline = FirstRight(4, 9);
+  const ExampleMetricPair pair = {&run, &baseline, 7};
   const PairedTests once = ComparePaired({&pair, 1});
   const PairedTests twice = ComparePaired({pair, pair});
   EXPECT_DOUBLE_EQ(twice.difference, once.difference);
@@ -192,19 +192,20 @@ TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   // Two pairs of runs on different examples have six examples that differ. In 2
   // of the 64 ways to swap them, the difference is as extreme as the observed
   // difference.
-  const MetricPair other = {&run, &baseline, 8};
+  const ExampleMetricPair other = {&run, &baseline, 8};
   EXPECT_NEAR(once.randomization_p, 2.0 / 8, 0.02);
   EXPECT_NEAR(ComparePaired({pair, other}).randomization_p, 2.0 / 64, 0.01);
 }
 
 TEST(ComparePairedTest, AnExampleOfSeveralSetsIsOneUnit) {
-  const ExampleMetric run = FirstRight(7, 9);
-  const ExampleMetric baseline = FirstRight(4, 9);
+  const MetricStatistics run = FirstRight(7, 9);
+  const MetricStatistics baseline = FirstRight(4, 9);
   const std::vector<uint64_t> examples = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   // The same nine examples in reverse order, after two examples on which the
   // runs do not differ.
-  const ExampleMetric reversed_run = Shares({1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1});
-  const ExampleMetric reversed_baseline =
+  const MetricStatistics reversed_run =
+      Shares({1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1});
+  const MetricStatistics reversed_baseline =
       Shares({1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1});
   const PairedTests tests =
       ComparePaired({{&run, &baseline, 7, examples},

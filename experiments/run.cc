@@ -128,7 +128,7 @@ Run::Run(TrainedRun record, std::unique_ptr<Task> task)
       tape_(std::make_unique<Tape<float>>()),
       forward_(std::make_unique<regard::Forward<float>>(
           *tape_, std::as_const(task_->model().parameters()), nullptr)) {
-  const SiteRequests requests = {config().intervene(), config().probe()};
+  const SiteRequestsView requests = {config().intervene(), config().probe()};
   if (requests.empty()) return;
   configured_ =
       std::make_unique<ConfiguredHook<float>>(requests, config().seed());
@@ -157,9 +157,9 @@ absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,
 }
 
 absl::StatusOr<Prediction> Run::Predict(const PredictionRequest& request,
-                                        const PredictOptions& options,
+                                        const PredictionLimits& options,
                                         Hook<float>* hook) const {
-  std::optional<ScopedHook<float>> watch;
+  std::optional<ScopedExtraHook<float>> watch;
   if (hook != nullptr) watch.emplace(*forward_, hook);
   return task_->Predict(*forward_, request, options);
 }
@@ -196,7 +196,7 @@ absl::StatusOr<ForwardLosses> Run::Forward(
                          ? configured_->BeginUpdate(*pass.step)
                          : configured_->BeginEvaluation(step()));
   }
-  std::optional<ScopedHook<float>> watch;
+  std::optional<ScopedExtraHook<float>> watch;
   if (hook != nullptr) watch.emplace(forward, hook);
   std::vector<Var<float>> sums(terms.size());
   model.Loss(forward, pass.examples, denominators, absl::MakeSpan(sums));

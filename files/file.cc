@@ -89,10 +89,10 @@ Descriptor::Descriptor(const std::string& path, int flags,
     : number_(Uninterrupted([&] { return files.Open(path, flags); })),
       files_(files) {}
 
-absl::StatusOr<FileReader> FileReader::Open(const std::string& path,
-                                            FileOperations& files) {
+absl::StatusOr<RandomAccessFile> RandomAccessFile::Open(const std::string& path,
+                                                        FileOperations& files) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
-  FileReader reader(path, Descriptor(path, O_RDONLY | O_NONBLOCK, files));
+  RandomAccessFile reader(path, Descriptor(path, O_RDONLY | O_NONBLOCK, files));
   struct stat info;
   if (reader.descriptor_.number() < 0 ||
       fstat(reader.descriptor_.number(), &info) != 0) {
@@ -111,7 +111,8 @@ absl::StatusOr<FileReader> FileReader::Open(const std::string& path,
   return reader;
 }
 
-absl::Status FileReader::ReadAt(int64_t offset, absl::Span<char> bytes) const {
+absl::Status RandomAccessFile::ReadAt(int64_t offset,
+                                      absl::Span<char> bytes) const {
   while (!bytes.empty()) {
     const ssize_t count = Uninterrupted([&] {
       return descriptor_.files().ReadAt(descriptor_.number(), bytes.data(),
@@ -131,8 +132,8 @@ absl::Status FileReader::ReadAt(int64_t offset, absl::Span<char> bytes) const {
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit,
                                      FileOperations& files) {
-  REGARD_ASSIGN_OR_RETURN(const FileReader reader,
-                          FileReader::Open(path, files));
+  REGARD_ASSIGN_OR_RETURN(const RandomAccessFile reader,
+                          RandomAccessFile::Open(path, files));
   if (reader.size() > limit) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": has ", reader.size(), " bytes; at most ", limit,
@@ -154,7 +155,7 @@ std::string ErrorInText(absl::string_view path, absl::string_view text,
                       ": error: ", problem);
 }
 
-absl::Status WithErrorPrefix(const absl::Status& status) {
+absl::Status EnsureErrorPrefix(const absl::Status& status) {
   if (status.ok() || absl::StrContains(status.message(), "error: ")) {
     return status;
   }

@@ -122,12 +122,12 @@ class Descriptor {
 };
 
 // A regular file that is open for reading. Move-only.
-class FileReader {
+class RandomAccessFile {
  public:
   // Opens a file. Returns InvalidArgument for a directory, pipe or device.
   // `files` must outlive the reader.
-  static absl::StatusOr<FileReader> Open(const std::string& path,
-                                         FileOperations& files = SystemFiles());
+  static absl::StatusOr<RandomAccessFile> Open(
+      const std::string& path, FileOperations& files = SystemFiles());
 
   const std::string& path() const { return path_; }
 
@@ -142,7 +142,7 @@ class FileReader {
   absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;
 
  private:
-  FileReader(std::string path, Descriptor descriptor)
+  RandomAccessFile(std::string path, Descriptor descriptor)
       : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
 
   std::string path_;
@@ -168,11 +168,11 @@ std::string ErrorInText(absl::string_view path, absl::string_view text,
                         int64_t first_line = 1);
 
 // Adds the prefix "error: " unless the message already contains it.
-absl::Status WithErrorPrefix(const absl::Status& status);
+absl::Status EnsureErrorPrefix(const absl::Status& status);
 template <typename T>
-absl::StatusOr<T> WithErrorPrefix(absl::StatusOr<T> value) {
+absl::StatusOr<T> EnsureErrorPrefix(absl::StatusOr<T> value) {
   if (value.ok()) return value;
-  return WithErrorPrefix(value.status());
+  return EnsureErrorPrefix(value.status());
 }
 
 // A file that is written by several calls of Append(). The destructor closes

@@ -203,7 +203,7 @@ absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
 
 absl::StatusOr<JsonFile> JsonFile::Read(const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          WithErrorPrefix(ReadFile(path)));
+                          EnsureErrorPrefix(ReadFile(path)));
   return Parse(text, path);
 }
 

@@ -34,7 +34,7 @@ size_t LineReader::FindEnd() const {
              : position_ + carriage_return;
 }
 
-void LineReader::SkipNewline() {
+void LineReader::SkipNewlineAfterReturn() {
   if (!after_return_ || position_ == buffer_.size()) return;
   after_return_ = false;
   if (buffer_[position_] == '\n') ++position_;
@@ -50,7 +50,7 @@ bool LineReader::Next(std::string* line, bool* cut) {
   bool ended = false;
   bool carriage_return = false;
   while (!ended && (position_ < buffer_.size() || Fill())) {
-    SkipNewline();
+    SkipNewlineAfterReturn();
     if (position_ == buffer_.size()) continue;
     any = true;
     const size_t found = FindEnd();
@@ -82,11 +82,11 @@ bool LineReader::Next(std::string* line, bool* cut) {
 
 absl::Status LineReader::status(absl::string_view name) const {
   if (error_ == 0) return absl::OkStatus();
-  return WithErrorPrefix(FileError(std::string(name), "read", error_));
+  return EnsureErrorPrefix(FileError(std::string(name), "read", error_));
 }
 
-bool LineReader::IsNextReady() {
-  SkipNewline();
+bool LineReader::HasPendingLine() {
+  SkipNewlineAfterReturn();
   if (position_ < buffer_.size()) return FindEnd() != std::string::npos;
   pollfd waiting = {file_descriptor_, POLLIN, 0};
   return poll(&waiting, 1, 0) > 0;

@@ -59,7 +59,7 @@ class LineReader {
 
   // Whether Next() would return at once, or at least find the beginning of a
   // line. Only for file descriptors.
-  bool IsNextReady();
+  bool HasPendingLine();
 
   // Returns OK if the end was reached. Otherwise returns FileError() for `name`
   // with the reason, ready to print.
@@ -71,7 +71,7 @@ class LineReader {
   // Returns the end of the line at `position_`, or npos if it is not read yet.
   size_t FindEnd() const;
   // Skips the newline that belongs to a previous carriage return.
-  void SkipNewline();
+  void SkipNewlineAfterReturn();
 
   int file_descriptor_ = -1;
   const ReadBytes read_;

@@ -45,8 +45,9 @@ absl::string_view BytesOf(absl::Span<const float> values) {
 }
 
 // Returns the JSON of the header, padded so that the buffer is aligned.
-std::string HeaderText(const std::map<std::string, const TensorView*>& tensors,
-                       std::map<std::string, std::string> metadata) {
+std::string HeaderText(
+    const std::map<std::string, const NamedTensorView*>& tensors,
+    std::map<std::string, std::string> metadata) {
   metadata["format"] = "pt";
   std::string text =
       absl::StrCat("{\"", kMetadataKey, "\":", JsonText(metadata));
@@ -231,11 +232,11 @@ absl::StatusOr<SafetensorsHeader> ParseHeader(absl::string_view text,
 }  // namespace
 
 absl::Status WriteSafetensors(
-    absl::Span<const TensorView> tensors,
+    absl::Span<const NamedTensorView> tensors,
     const std::map<std::string, std::string>& metadata,
     absl::FunctionRef<absl::Status(absl::string_view)> sink) {
-  std::map<std::string, const TensorView*> order;
-  for (const TensorView& tensor : tensors) {
+  std::map<std::string, const NamedTensorView*> order;
+  for (const NamedTensorView& tensor : tensors) {
     REGARD_CHECK_NE(tensor.name, kMetadataKey);
     REGARD_CHECK_EQ(ValuesIn(tensor.shape),
                     static_cast<int64_t>(tensor.values.size()))
@@ -255,7 +256,7 @@ absl::Status WriteSafetensors(
 }
 
 absl::Status WriteSafetensorsFile(
-    const std::string& path, absl::Span<const TensorView> tensors,
+    const std::string& path, absl::Span<const NamedTensorView> tensors,
     const std::map<std::string, std::string>& metadata, FileOperations& files) {
   return WriteFileAtomically(path, files, [&](FileWriter& writer) {
     return WriteSafetensors(tensors, metadata, [&](absl::string_view bytes) {
@@ -266,7 +267,7 @@ absl::Status WriteSafetensorsFile(
 
 absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(
     const std::string& path) {
-  REGARD_ASSIGN_OR_RETURN(FileReader file, FileReader::Open(path));
+  REGARD_ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
   const auto malformed = [&](const absl::Status& problem) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", problem.message()));

@@ -26,7 +26,7 @@
 namespace regard {
 
 // A view of a named tensor, for writing. Does not own the values.
-struct TensorView {
+struct NamedTensorView {
   std::string name;
   std::vector<int64_t> shape;      // empty for a scalar, which has one value
   absl::Span<const float> values;  // row-major; one for each element
@@ -37,13 +37,13 @@ struct TensorView {
 // files without it. Names must differ, and each tensor must have as many values
 // as its shape requires.
 absl::Status WriteSafetensors(
-    absl::Span<const TensorView> tensors,
+    absl::Span<const NamedTensorView> tensors,
     const std::map<std::string, std::string>& metadata,
     absl::FunctionRef<absl::Status(absl::string_view)> sink);
 
 // Writes the tensors to a file, atomically.
 absl::Status WriteSafetensorsFile(
-    const std::string& path, absl::Span<const TensorView> tensors,
+    const std::string& path, absl::Span<const NamedTensorView> tensors,
     const std::map<std::string, std::string>& metadata, FileOperations& files);
 
 struct TensorInfo {
@@ -92,13 +92,13 @@ class SafetensorsReader {
       const std::string& name) const;
 
  private:
-  SafetensorsReader(FileReader file, SafetensorsHeader header,
+  SafetensorsReader(RandomAccessFile file, SafetensorsHeader header,
                     int64_t buffer_begin)
       : file_(std::move(file)),
         header_(std::move(header)),
         buffer_begin_(buffer_begin) {}
 
-  FileReader file_;
+  RandomAccessFile file_;
   SafetensorsHeader header_;
   int64_t buffer_begin_;
 };

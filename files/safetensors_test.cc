@@ -34,7 +34,7 @@ std::string TestPath() {
   return JoinPath(::testing::TempDir(), "test.safetensors");
 }
 
-std::string Written(absl::Span<const TensorView> tensors,
+std::string Written(absl::Span<const NamedTensorView> tensors,
                     const std::map<std::string, std::string>& metadata = {}) {
   std::string file;
   EXPECT_THAT(WriteSafetensors(tensors, metadata,

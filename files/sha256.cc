@@ -34,7 +34,7 @@ std::string Sha256Hex(absl::string_view bytes) {
   return sha256.HexDigest();
 }
 
-absl::StatusOr<std::string> Sha256OfFile(const FileReader& file) {
+absl::StatusOr<std::string> Sha256OfFile(const RandomAccessFile& file) {
   constexpr int64_t kBlockBytes = int64_t{1} << 20;
   Sha256 sha256;
   std::string block;

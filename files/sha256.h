@@ -30,7 +30,7 @@ class Sha256 {
 std::string Sha256Hex(absl::string_view bytes);
 
 // Returns the digest of a file. Reads one mebibyte at a time.
-absl::StatusOr<std::string> Sha256OfFile(const FileReader& file);
+absl::StatusOr<std::string> Sha256OfFile(const RandomAccessFile& file);
 
 }  // namespace regard
 

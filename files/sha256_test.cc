@@ -39,7 +39,7 @@ TEST(Sha256Test, AFileHasTheDigestOfItsBytes) {
   for (const int size : {0, 1 << 20, (1 << 21) + 7}) {
     const std::string bytes(static_cast<size_t>(size), 'b');
     std::ofstream(path) << bytes;
-    const absl::StatusOr<FileReader> file = FileReader::Open(path);
+    const absl::StatusOr<RandomAccessFile> file = RandomAccessFile::Open(path);
     ASSERT_THAT(file, IsOk());
     const absl::StatusOr<std::string> digest = Sha256OfFile(*file);
     ASSERT_THAT(digest, IsOk());

@@ -92,7 +92,7 @@ class SmallBert {
         head_(BertTransformer(config_), bert_.embedding(), kNoSpecialIds,
               run_.store().Root().Sub("head")) {}
 
-  LayerRun<T>& run() { return run_; }
+  LayerTestHarness<T>& run() { return run_; }
   const Bert<T>& bert() const { return bert_; }
   const TransformerHead<T>& head() const { return head_; }
 
@@ -103,7 +103,7 @@ class SmallBert {
     return config;
   }
 
-  LayerRun<T> run_;
+  LayerTestHarness<T> run_;
   BertConfig config_;
   Bert<T> bert_;
   TransformerHead<T> head_;

@@ -29,11 +29,11 @@ double CorrelationOfSums(absl::Span<const double> sums) {
          (std::sqrt(x_variance) * std::sqrt(y_variance));
 }
 
-ExampleMetric CorrelationMetric(const std::string& name,
-                                absl::Span<const double> x,
-                                absl::Span<const double> y) {
+MetricStatistics CorrelationMetric(const std::string& name,
+                                   absl::Span<const double> x,
+                                   absl::Span<const double> y) {
   REGARD_CHECK_EQ(x.size(), y.size()) << name;
-  ExampleMetric metric = {.name = name, .aggregate = &kCorrelation};
+  MetricStatistics metric = {.name = name, .aggregate = &kCorrelation};
   const double x_mean = MeanOf(x);
   const double y_mean = MeanOf(y);
   for (size_t i = 0; i < x.size(); ++i) {

@@ -60,7 +60,7 @@ bool Completes(const TextVocabulary& vocabulary, int32_t before,
     before = tail.back();
     tail.pop_back();
   }
-  TextStream text(vocabulary, before, stops);
+  IncrementalTextDecoder text(vocabulary, before, stops);
   std::for_each(tail.rbegin(), tail.rend(),
                 [&](int32_t id) { text.Append(id); });
   return text.stopped();
@@ -86,7 +86,7 @@ std::vector<std::vector<Hypothesis>> Generate(const LanguageModel& model,
     const size_t first = texts.size();
     const Prompts batch = prompts.subspan(
         first, BatchSize(prompts.subspan(first), model.block(), options));
-    std::vector<SearchSource> sources;
+    std::vector<SourceSearchInputs> sources;
     for (const std::vector<int32_t>& prompt : batch) {
       sources.push_back({options.length, KeyOf(prompt), prompt});
     }

@@ -22,7 +22,7 @@ struct GenerationOptions {
   SearchConfig search;
   int64_t length = 0;  // maximum number of ids to generate, <eos> included
   // A continuation is complete when it contains one of these strings
-  // (TextStream). No string may be empty.
+  // (IncrementalTextDecoder). No string may be empty.
   std::vector<std::string> stops = {};
 };
 

@@ -95,7 +95,7 @@ int64_t MaskedText::Length(int64_t example) const {
   return of.first.size() + of.second.size() + 2 + pair;
 }
 
-int64_t MaskedText::NumKnown(const SegmentPair& example) const {
+int64_t MaskedText::NumMaskable(const SegmentPair& example) const {
   int64_t count = 0;
   for (const TokenRange& piece : {example.first, example.second}) {
     for (int64_t i = piece.begin; i < piece.end; ++i) {
@@ -111,7 +111,7 @@ int64_t MaskedText::NumPredictedOf(int64_t known, double share) const {
 }
 
 int64_t MaskedText::NumPredicted(int64_t example) const {
-  return NumPredictedOf(NumKnown(examples_[static_cast<size_t>(example)]),
+  return NumPredictedOf(NumMaskable(examples_[static_cast<size_t>(example)]),
                         config_.share());
 }
 
@@ -122,7 +122,7 @@ MaskedBatch MaskedText::MakeBatch(absl::Span<const int64_t> examples,
   int64_t most = 0;
   for (const int64_t example : examples) {
     time = std::max(time, Length(example));
-    most += NumPredictedOf(NumKnown(examples_[static_cast<size_t>(example)]),
+    most += NumPredictedOf(NumMaskable(examples_[static_cast<size_t>(example)]),
                            masking.share);
   }
   const bool pairs = config_.next_sentence();

@@ -75,7 +75,7 @@ class MaskedText {
                         const Masking& masking, Arena& arena) const;
 
  private:
-  int64_t NumKnown(const SegmentPair& example) const;
+  int64_t NumMaskable(const SegmentPair& example) const;
   int64_t NumPredictedOf(int64_t known, double share) const;
   // Masks a row in place. Returns the number of positions that it wrote to
   // `positions`.

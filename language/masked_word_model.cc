@@ -65,7 +65,7 @@ void ValidateMaskedWordModel(const BertConfig& config,
   ValidateMaskedWords(masked, problems);
 }
 
-std::vector<bool> MaskedWordModel::KnownTokens() const {
+std::vector<bool> MaskedWordModel::MaskableTokens() const {
   // Without a training text, as in a model folder, all tokens are known.
   const int64_t least =
       train_ids_.ids.empty() ? 0 : config_.masked_words().min_frequency();
@@ -89,7 +89,7 @@ MaskedWordModel::MaskedWordModel(const BertConfig& config,
       dev_ids_(EncodeLines(pieces_, text.dev)),
       test_ids_(EncodeLines(pieces_, text.test)),
       counts_(CountIds(train_ids_, pieces_.size())),
-      known_(KnownTokens()),
+      known_(MaskableTokens()),
       train_(pieces_, config.masked_words(), train_ids_, known_, options.seed),
       dev_(pieces_, config.masked_words(), dev_ids_, known_, kEvaluationSeed),
       test_(pieces_, config.masked_words(), test_ids_, known_, kEvaluationSeed),
@@ -170,7 +170,7 @@ MaskedText::Masking MaskedWordModel::EvaluationMasking() {
           .step = 0};
 }
 
-std::string MaskedWordModel::TextOf(absl::Span<const int32_t> ids) const {
+std::string MaskedWordModel::JoinTokens(absl::Span<const int32_t> ids) const {
   std::string text;
   for (const int32_t id : ids) {
     if (id == pieces_.classifier()) continue;
@@ -187,12 +187,12 @@ EvaluatedSet MaskedWordModel::Predict(
     if (known_[id]) known_total += static_cast<double>(counts_[id]);
   }
   EvaluatedSet set;
-  ExampleMetric token_accuracy = {"token_accuracy"};
-  ExampleMetric next_accuracy = {"next_sentence_accuracy"};
+  MetricStatistics token_accuracy = {"token_accuracy"};
+  MetricStatistics next_accuracy = {"next_sentence_accuracy"};
   TokenScoreSums sum;
   double unigram = 0;
   double next_loss = 0;
-  struct Example : EvaluatedExample {
+  struct Example : ExampleTexts {
     auto members() { return std::tie(input, reference, output); }
   };
   struct Measured {
@@ -234,14 +234,14 @@ EvaluatedSet MaskedWordModel::Predict(
         tokens[batch.positions[masked]] = {batch.targets[masked],
                                            predicted[masked]};
       }
-      EvaluatedExample& example = measured.examples.emplace_back();
-      example.input =
-          TextOf(batch.input.ids.subspan(row * time, batch.input.lengths[row]));
+      ExampleTexts& example = measured.examples.emplace_back();
+      example.input = JoinTokens(
+          batch.input.ids.subspan(row * time, batch.input.lengths[row]));
       double correct = 0;
       for (const auto& [position, token] : tokens) {
         const char* const space = example.output.empty() ? "" : " ";
-        absl::StrAppend(&example.reference, space, TextOf({token.first}));
-        absl::StrAppend(&example.output, space, TextOf({token.second}));
+        absl::StrAppend(&example.reference, space, JoinTokens({token.first}));
+        absl::StrAppend(&example.output, space, JoinTokens({token.second}));
         correct += token.first == token.second ? 1 : 0;
       }
       measured.right.push_back({correct, static_cast<double>(tokens.size())});
@@ -331,7 +331,7 @@ absl::StatusOr<MaskedWordModel::EncodedInput> MaskedWordModel::Read(
         {request.example}, EvaluationMasking(), forward.tape().arena());
     input.types.assign(masked.input.types.begin(), masked.input.types.end());
     input.ids.assign(masked.input.ids.begin(), masked.input.ids.end());
-    input.text = TextOf(input.ids);
+    input.text = JoinTokens(input.ids);
     // The targets, ordered by position.
     std::map<int32_t, int32_t> targets;
     for (size_t i = 0; i < masked.targets.size(); ++i) {
@@ -341,7 +341,7 @@ absl::StatusOr<MaskedWordModel::EncodedInput> MaskedWordModel::Read(
     for (const auto& [position, id] : targets) {
       whole[static_cast<size_t>(position)] = id;
     }
-    input.reference = TextOf(whole);
+    input.reference = JoinTokens(whole);
   }
   for (size_t i = 0; i < input.ids.size(); ++i) {
     if (input.ids[i] == pieces_.mask()) {
@@ -365,7 +365,7 @@ absl::Status MaskedWordModel::NoMaskError(
 
 Prediction MaskedWordModel::PredictPair(Forward<float>& forward,
                                         const EncodedInput& input,
-                                        const PredictOptions& options) const {
+                                        const PredictionLimits& options) const {
   const Var<float> hidden =
       bert_(forward, {.size = 1, .ids = input.ids, .types = input.types});
   const Var<float> predicted =
@@ -395,7 +395,7 @@ std::string MaskedWordModel::FilledText(const PredictionRequest& request,
     for (size_t i = 0; i < words.size(); ++i) {
       ids[static_cast<size_t>(input.positions[i])] = words[i];
     }
-    return TextOf(ids);
+    return JoinTokens(ids);
   }
   if (!input.pair) return pieces_.FillIn(request.text, words);
   // Counts the masks that remain in the first text, which may be truncated.
@@ -411,7 +411,7 @@ std::string MaskedWordModel::FilledText(const PredictionRequest& request,
 
 absl::StatusOr<Prediction> MaskedWordModel::Predict(
     Forward<float>& forward, const PredictionRequest& request,
-    const PredictOptions& options) const {
+    const PredictionLimits& options) const {
   REGARD_ASSIGN_OR_RETURN(const EncodedInput input, Read(forward, request));
   if (input.positions.empty()) {
     if (input.pair) return PredictPair(forward, input, options);

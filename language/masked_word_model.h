@@ -61,8 +61,8 @@ class MaskedWordModel : public BertBasedModel {
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   const char* work_unit() const override { return "tok"; }
   // The next-sentence term has one target per example.
-  int64_t CountTerm(size_t term,
-                    absl::Span<const int64_t> examples) const override {
+  int64_t CountTermElements(size_t term,
+                            absl::Span<const int64_t> examples) const override {
     return term == 0 ? CountWork(examples)
                      : static_cast<int64_t>(examples.size());
   }
@@ -95,7 +95,7 @@ class MaskedWordModel : public BertBasedModel {
   // pair has no [MASK], predicts whether the second text follows the first.
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
-                                     const PredictOptions& options) const;
+                                     const PredictionLimits& options) const;
 
   // Traces the likeliest word of each [MASK], for the same inputs as Predict().
   // A text without [MASK] must not be so long that it is truncated. Its trace
@@ -123,7 +123,7 @@ class MaskedWordModel : public BertBasedModel {
   static MaskedText::Masking EvaluationMasking();
   const EncodedText& train_ids() const { return train_ids_; }
   // Returns the tokens, except [CLS], joined by spaces.
-  std::string TextOf(absl::Span<const int32_t> ids) const;
+  std::string JoinTokens(absl::Span<const int32_t> ids) const;
 
  private:
   struct EncodedInput {
@@ -142,7 +142,7 @@ class MaskedWordModel : public BertBasedModel {
   absl::Status NoMaskError(const PredictionRequest& request) const;
   // Predicts whether the second text of a pair follows the first.
   Prediction PredictPair(Forward<float>& forward, const EncodedInput& encoded,
-                         const PredictOptions& options) const;
+                         const PredictionLimits& options) const;
   // Returns the input with `words` in place of its masks.
   std::string FilledText(const PredictionRequest& request,
                          const EncodedInput& encoded,
@@ -152,7 +152,7 @@ class MaskedWordModel : public BertBasedModel {
   Var<float> MaskLogProbabilities(Forward<float>& forward,
                                   const EncodedInput& encoded) const;
 
-  std::vector<bool> KnownTokens() const;
+  std::vector<bool> MaskableTokens() const;
 
   const BertConfig config_;
   const ModelOptions options_;

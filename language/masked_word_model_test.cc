@@ -94,7 +94,7 @@ TEST(MaskedWordModelTest, AnExampleHasItsTokensInTheOrderOfTheText) {
   const EvaluatedSet set = model->Evaluate(forward, Split::kDev).at(0);
   std::vector<std::string> words =
       absl::StrSplit("a b c d a b c d a b rare c d a b c", ' ');
-  for (const EvaluatedExample& example : set.examples) {
+  for (const ExampleTexts& example : set.examples) {
     const std::vector<std::string> gold =
         absl::StrSplit(example.reference, ' ');
     ASSERT_EQ(
@@ -144,8 +144,8 @@ TEST(MaskedWordModelTest, LearnsFromNeighbours) {
   model->Denominators(examples, absl::MakeSpan(denominators));
   EXPECT_EQ(denominators[0], static_cast<double>(model->CountWork(examples)));
   EXPECT_EQ(denominators[1], static_cast<double>(examples.size()));
-  EXPECT_EQ(model->CountTerm(0, examples), model->CountWork(examples));
-  EXPECT_EQ(model->CountTerm(1, examples), model->num_examples());
+  EXPECT_EQ(model->CountTermElements(0, examples), model->CountWork(examples));
+  EXPECT_EQ(model->CountTermElements(1, examples), model->num_examples());
   std::vector<Var<float>> sums(2);
   double first = 0;
   double last = 0;

@@ -38,9 +38,9 @@ std::map<std::string, std::string> MissingTokens(
 
 }  // namespace
 
-TokenizerLoadResult LoadTokenizer(const LanguageModelConfig& config,
+TokenizerLoadReport LoadTokenizer(const LanguageModelConfig& config,
                                   TextSplits* text) {
-  TokenizerLoadResult tokenized = {config};
+  TokenizerLoadReport tokenized = {config};
   if (config.unit() != LanguageModelConfig::BYTE_PAIRS ||
       !text->vocabulary.empty()) {
     return tokenized;

@@ -10,7 +10,7 @@
 
 namespace regard {
 
-struct TokenizerLoadResult {
+struct TokenizerLoadReport {
   LanguageModelConfig config;
   std::string digest = {};  // SHA-256 of the tokenizer; empty if none was read
   // Messages about invalid fields of config.tokens(), by the name of the field.
@@ -21,7 +21,7 @@ struct TokenizerLoadResult {
 // unit is not BYTE_PAIRS, or if text->vocabulary is not empty. If there is a
 // problem, the unit of the returned config is CHARACTERS, so that a model can
 // still be constructed.
-TokenizerLoadResult LoadTokenizer(const LanguageModelConfig& config,
+TokenizerLoadReport LoadTokenizer(const LanguageModelConfig& config,
                                   TextSplits* text);
 
 }  // namespace regard

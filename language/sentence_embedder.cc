@@ -124,7 +124,7 @@ void SentenceEmbedder::EmbedIds(absl::Span<const std::vector<int32_t>> ids,
   });
 }
 
-std::vector<size_t> SentenceEmbedder::BatchSizes() const {
+std::vector<size_t> SentenceEmbedder::LastBatchSizes() const {
   std::vector<size_t> sizes;
   for (const auto& batch : batches_) sizes.push_back(batch.size());
   return sizes;

@@ -52,7 +52,7 @@ class SentenceEmbedder {
 
   // Returns the number of texts in each batch of the last call. Batches are
   // ordered by the length of their texts.
-  std::vector<size_t> BatchSizes() const;
+  std::vector<size_t> LastBatchSizes() const;
 
  private:
   class Worker;

@@ -166,7 +166,7 @@ TEST_F(SentenceEmbedderTest, ABatchHasTextsOfSimilarLength) {
     std::vector<float> vectors(ids.size() * 8);
     SentenceEmbedder embedder(bert_, store_, pieces_, 32, threads);
     embedder.EmbedIds(ids, absl::MakeSpan(vectors));
-    return embedder.BatchSizes();
+    return embedder.LastBatchSizes();
   };
   using Lengths = std::vector<size_t>;
   EXPECT_THAT(sizes(Lengths(20, 32), 1), ElementsAre(16, 4));

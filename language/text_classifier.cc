@@ -219,7 +219,7 @@ EvaluatedSet TextClassifier::Classify(
     };
     BatchPredictions answers;
     for (size_t i = 0; i < labels.size(); ++i) {
-      answers.best.push_back(names_.BestLabel(row_of(logits, i)));
+      answers.best.push_back(names_.BestCanonicalLabel(row_of(logits, i)));
     }
     if (names_.note().empty()) {
       answers.loss = static_cast<double>(CrossEntropy(logits, labels).item());
@@ -280,7 +280,7 @@ absl::StatusOr<LabelledText> TextClassifier::Read(
 
 absl::StatusOr<Prediction> TextClassifier::Predict(
     Forward<float>& forward, const PredictionRequest& request,
-    const PredictOptions& options) const {
+    const PredictionLimits& options) const {
   const std::vector<std::string>& labels = data_.labels;
   REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(request));
   Prediction prediction = {.input = Joined(text, "\t")};

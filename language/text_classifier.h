@@ -75,7 +75,7 @@ class TextClassifier : public BertBasedModel {
   // example. Examples are from test, or from dev if there is no test set.
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
-                                     const PredictOptions& options) const;
+                                     const PredictionLimits& options) const;
 
   // Traces all classes, for the same inputs as Predict().
   absl::StatusOr<TraceablePrediction<float>> Trace(

@@ -104,7 +104,7 @@ TEST_P(TextClassifierTest, Learns) {
   const auto metrics = MetricsOf(model_.Evaluate(forward_, Split::kDev));
   EXPECT_EQ(metrics.size(), 2);
   EXPECT_GE(metrics.at("accuracy"), 0.75);
-  const std::vector<EvaluatedExample> found =
+  const std::vector<ExampleTexts> found =
       model_.Classify(forward_, {{"a a", 0}, data_.train[1]}).examples;
   EXPECT_EQ(found[0].input, "a a");
   EXPECT_EQ(found[0].output, data_.labels[0]);

@@ -67,7 +67,7 @@ void ValidateTextEmbedder(const TextEmbedderConfig& config,
 SentenceEmbeddingModel::SentenceEmbeddingModel(const TextEmbedderConfig& config,
                                                const AttentionRegistry& scorers,
                                                WordPiece pieces,
-                                               ScoredPairs data,
+                                               ScoredPairSplits data,
                                                const ModelOptions& options)
     : BertBasedModel(options.loss),
       config_(config),

@@ -40,7 +40,7 @@ class SentenceEmbeddingModel : public BertBasedModel {
   // problem, and no other function may be called.
   SentenceEmbeddingModel(const TextEmbedderConfig& config,
                          const AttentionRegistry& scorers, WordPiece pieces,
-                         ScoredPairs data, const ModelOptions& options);
+                         ScoredPairSplits data, const ModelOptions& options);
 
   // Adds problems where the config does not fit the data, under paths relative
   // to the config.
@@ -87,7 +87,7 @@ class SentenceEmbeddingModel : public BertBasedModel {
   VectorOptions vectors() const override {
     return {config_.pooling(), config_.normalize()};
   }
-  const ScoredPairs& data() const { return data_; }
+  const ScoredPairSplits& data() const { return data_; }
 
  private:
   struct Example {
@@ -114,7 +114,7 @@ class SentenceEmbeddingModel : public BertBasedModel {
 
   const TextEmbedderConfig config_;
   const WordPiece pieces_;
-  const ScoredPairs data_;
+  const ScoredPairSplits data_;
   ParameterStore<float> parameters_;
   Bert<float> bert_;
   const std::vector<Example> train_;

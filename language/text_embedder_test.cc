@@ -47,9 +47,9 @@ TextEmbedderConfig ConfigOf(const std::string& more = "") {
 
 // Returns all pairs of the texts in a list. Pairs of neighbours and of equal
 // texts have a high score, and other pairs have a low score.
-ScoredPairs Data() {
+ScoredPairSplits Data() {
   const std::string texts[] = {"a a a", "a b a", "b b", "b c b", "c a", "a"};
-  ScoredPairs data;
+  ScoredPairSplits data;
   for (int i = 0; i < 6; ++i) {
     for (int j = 0; j <= i; ++j) {
       const double score = std::abs(i - j) < 2 ? 0.9 : 0.1;

@@ -85,7 +85,7 @@ class TrainableLanguageModel : public Model<float> {
   // continued.
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
-                                     const PredictOptions& options) const;
+                                     const PredictionLimits& options) const;
 
   // Traces the pass that predicts each id of a text from the ids before it. The
   // text is followed by the target or, without a target, by the likeliest id.

@@ -249,7 +249,7 @@ int64_t TextVocabulary::CountCharacters(absl::Span<const int32_t> ids) const {
 
 std::string TextVocabulary::OneLine(absl::Span<const int32_t> ids) const {
   std::string text;
-  TextStream stream(*this);
+  IncrementalTextDecoder stream(*this);
   for (const int32_t id : ids) absl::StrAppend(&text, stream.Append(id));
   absl::StrAppend(&text, stream.Finish());
   return absl::StrReplaceAll(text, {{"\n", "\u21b5"}});
@@ -269,7 +269,7 @@ std::string TextVocabulary::Piece(int32_t before, int32_t id) const {
                                                 : token;
 }
 
-std::string TextStream::Append(int32_t id) {
+std::string IncrementalTextDecoder::Append(int32_t id) {
   std::string text;
   if (stopped_) return text;
   const std::string piece = vocabulary_.Piece(before_, id);
@@ -297,7 +297,7 @@ std::string TextStream::Append(int32_t id) {
 
 // Returns the length of the longest suffix of `text` that is a prefix of a stop
 // string.
-size_t TextStream::PartialStopLength(absl::string_view text) const {
+size_t IncrementalTextDecoder::PartialStopLength(absl::string_view text) const {
   size_t longest = 0;
   for (const std::string& stop : stops_) {
     for (size_t n = std::min(text.size(), stop.size() - 1); n > longest; --n) {
@@ -309,7 +309,7 @@ size_t TextStream::PartialStopLength(absl::string_view text) const {
   return longest;
 }
 
-std::string TextStream::Finish() {
+std::string IncrementalTextDecoder::Finish() {
   std::string text;
   bytes_.Append(held_, &text);
   held_.clear();

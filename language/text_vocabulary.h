@@ -134,13 +134,14 @@ class TextVocabulary : private TokenList {
 // The text stops before the first complete stop string. If several stop strings
 // end with the same byte, the longest one counts. Bytes that may begin a stop
 // string appear once it is certain that they do not begin one.
-class TextStream {
+class IncrementalTextDecoder {
  public:
   // `before` is the id before the first id, or -1 if there is none.
   // `vocabulary` and `stops` must outlive this object. No stop string may be
   // empty.
-  explicit TextStream(const TextVocabulary& vocabulary, int32_t before = -1,
-                      absl::Span<const std::string> stops = {})
+  explicit IncrementalTextDecoder(const TextVocabulary& vocabulary,
+                                  int32_t before = -1,
+                                  absl::Span<const std::string> stops = {})
       : vocabulary_(vocabulary), before_(before), stops_(stops) {}
 
   // Returns the new text. Empty after the text has stopped.

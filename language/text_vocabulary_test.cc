@@ -271,7 +271,7 @@ TEST(TextVocabularyTest, ATokenizerCanBeReadFromItsText) {
 TEST(TextStreamTest, WaitsForWholeCharacters) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
-  TextStream stream(vocabulary);
+  IncrementalTextDecoder stream(vocabulary);
   std::vector<std::string> pieces;
   for (const int32_t id : {kSpaceThe, kEAcute, 0xf0, 0x9f, 0x98, 0x80, kEnd,
                            0xe2, 0x82, int32_t{'x'}, 0xe2}) {
@@ -287,8 +287,8 @@ TEST(TextStreamTest, WaitsForWholeCharacters) {
 TEST(TextStreamTest, ContinuesAfterAWord) {
   const TextVocabulary words = TextVocabulary::Of("a b", kWords);
   const std::vector<int32_t> ids = words.Encode("a b").ids;
-  EXPECT_EQ(TextStream(words).Append(ids[1]), "b");
-  EXPECT_EQ(TextStream(words, ids[0]).Append(ids[1]), " b");
+  EXPECT_EQ(IncrementalTextDecoder(words).Append(ids[1]), "b");
+  EXPECT_EQ(IncrementalTextDecoder(words, ids[0]).Append(ids[1]), " b");
 }
 
 // Returns the texts that appear after each character of `text` and at the end.
@@ -298,7 +298,7 @@ std::vector<std::string> Streamed(const std::string& text,
                                   bool* stopped) {
   LanguageModelConfig characters;
   const TextVocabulary vocabulary = TextVocabulary::Of(text, characters);
-  TextStream stream(vocabulary, -1, stops);
+  IncrementalTextDecoder stream(vocabulary, -1, stops);
   std::vector<std::string> pieces;
   for (const int32_t id : vocabulary.Encode(text).ids) {
     pieces.push_back(stream.Append(id));
@@ -343,7 +343,7 @@ TEST(TextStreamTest, StopsAcrossAndInsideTokens) {
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
   const auto pieces = [&](const std::vector<std::string>& stops,
                           const std::vector<int32_t>& ids) {
-    TextStream stream(vocabulary, -1, stops);
+    IncrementalTextDecoder stream(vocabulary, -1, stops);
     std::vector<std::string> made;
     for (const int32_t id : ids) made.push_back(stream.Append(id));
     made.push_back(stream.Finish());

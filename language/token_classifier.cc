@@ -72,7 +72,7 @@ void ValidateTokenClassifier(const TokenClassifierConfig& config,
 
 TokenClassifier::TokenClassifier(const TokenClassifierConfig& config,
                                  const AttentionRegistry& scorers,
-                                 LabelledTokens data,
+                                 LabelledTokenSplits data,
                                  const ModelOptions& options)
     : Model(options.loss),
       data_(std::move(data)),
@@ -249,7 +249,7 @@ absl::StatusOr<LabelledSequence> TokenClassifier::Read(
 
 absl::StatusOr<Prediction> TokenClassifier::Predict(
     Forward<float>& forward, const PredictionRequest& request,
-    const PredictOptions& options) const {
+    const PredictionLimits& options) const {
   REGARD_ASSIGN_OR_RETURN(const LabelledSequence sequence, Read(request));
   forward.BeginStep();
   absl::Span<const int32_t> labels;

@@ -33,7 +33,7 @@ class TokenClassifier : public Model<float> {
  public:
   // `config` must have passed ValidateTokenClassifier().
   TokenClassifier(const TokenClassifierConfig& config,
-                  const AttentionRegistry& scorers, LabelledTokens data,
+                  const AttentionRegistry& scorers, LabelledTokenSplits data,
                   const ModelOptions& options);
 
   // Adds problems where the config does not fit the data, under paths relative
@@ -59,12 +59,12 @@ class TokenClassifier : public Model<float> {
   // from test, or from dev if there is no test set.
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
-                                     const PredictOptions& options) const;
+                                     const PredictionLimits& options) const;
   absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const;
 
-  const LabelledTokens& data() const { return data_; }
+  const LabelledTokenSplits& data() const { return data_; }
   // Returns the predictions for all labels of the sequences.
   EvaluatedSet Classify(Forward<float>& forward,
                         absl::Span<const LabelledSequence> sequences) const;
@@ -79,7 +79,7 @@ class TokenClassifier : public Model<float> {
                       absl::Span<const int64_t> chosen,
                       absl::Span<const int32_t>* labels) const;
 
-  const LabelledTokens data_;
+  const LabelledTokenSplits data_;
   ParameterStore<float> parameters_;
   TransformerDecoder<float> decoder_;
 };

@@ -108,7 +108,7 @@ HookRequest Forward<T>::RequestFor(const char* name) const {
 template <typename T>
 Var<T> Forward<T>::PassThroughHook(
     const char* name, Var<T> value, Var<T> input,
-    const std::optional<RowBlockPosition>& place) const {
+    const std::optional<WeightBlockPosition>& place) const {
   const std::string& site = SiteName(name);
   const HookRequest request = hook_->Request(site);
   if (request.replacement) {
@@ -170,7 +170,7 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
   // Without scalars, the caller may have assigned gradients to any value, so no
   // value can be released.
   if (oldest.has_value()) {
-    tape_.BackwardAndRelease({}, oldest);
+    tape_.BackwardToAndRelease({}, oldest);
   } else {
     tape_.BackwardTo({});
   }

@@ -86,12 +86,12 @@ class Forward {
   Var<T> Site(const char* name, Var<T> value, Var<T> input = {}) const {
     return hook_ == nullptr
                ? value
-               : PassThroughHook(name, value, input, RowBlockPosition());
+               : PassThroughHook(name, value, input, WeightBlockPosition());
   }
   // Like Site(), for attention weights whose query i is not at the position of
   // key i. `place` has the positions of the queries.
   Var<T> WeightsSite(const char* name, Var<T> weights,
-                     const RowBlockPosition& place) const {
+                     const WeightBlockPosition& place) const {
     return hook_ == nullptr ? weights
                             : PassThroughHook(name, weights, {}, place);
   }
@@ -101,7 +101,7 @@ class Forward {
   template <typename F>
   void LazySite(
       const char* name, F compute,
-      const std::optional<RowBlockPosition>& place = std::nullopt) const {
+      const std::optional<WeightBlockPosition>& place = std::nullopt) const {
     const HookRequest request = Request(name);
     const bool reads_rows = place.has_value() && request.rows.any();
     if ((!request.value && !reads_rows) || tape_.in_backward()) return;
@@ -136,7 +136,7 @@ class Forward {
   HookRequest RequestFor(const char* name) const;
   // Computes row statistics only if `place` is set.
   Var<T> PassThroughHook(const char* name, Var<T> value, Var<T> input,
-                         const std::optional<RowBlockPosition>& place) const;
+                         const std::optional<WeightBlockPosition>& place) const;
 
   struct Companion;
 

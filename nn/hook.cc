@@ -57,24 +57,24 @@ std::string AllStepsPattern(absl::string_view site) {
 }
 
 template <typename T>
-SiteRecorder<T>::SiteRecorder(std::vector<std::string> values,
-                              std::vector<std::string> gradients)
+SiteValueRecorder<T>::SiteValueRecorder(std::vector<std::string> values,
+                                        std::vector<std::string> gradients)
     : values_(std::move(values)), gradients_(std::move(gradients)) {}
 
 template <typename T>
-HookRequest SiteRecorder<T>::Request(const std::string& site) {
+HookRequest SiteValueRecorder<T>::Request(const std::string& site) {
   return {.value = MatchesSite(values_, site),
           .gradient = MatchesSite(gradients_, site)};
 }
 
 template <typename T>
-void SiteRecorder<T>::OnValue(const std::string& site, Var<T> value) {
+void SiteValueRecorder<T>::OnValue(const std::string& site, Var<T> value) {
   seen_.push_back(
       {site, value.shape(), {value.data(), value.data() + value.size()}, {}});
 }
 
 template <typename T>
-void SiteRecorder<T>::OnGradient(const std::string& site, Var<T> value) {
+void SiteValueRecorder<T>::OnGradient(const std::string& site, Var<T> value) {
   std::vector<T> gradient(value.grad_data(), value.grad_data() + value.size());
   for (auto seen = seen_.rbegin(); seen != seen_.rend(); ++seen) {
     if (seen->site == site && seen->gradient.empty()) {
@@ -86,13 +86,13 @@ void SiteRecorder<T>::OnGradient(const std::string& site, Var<T> value) {
 }
 
 template <typename T>
-auto SiteRecorder<T>::Find(absl::string_view site) const -> const Seen* {
+auto SiteValueRecorder<T>::Find(absl::string_view site) const -> const Seen* {
   const auto found =
       std::find_if(seen_.rbegin(), seen_.rend(),
                    [&](const Seen& seen) { return seen.site == site; });
   return found == seen_.rend() ? nullptr : &*found;
 }
 
-REGARD_INSTANTIATE_CLASS(SiteRecorder);
+REGARD_INSTANTIATE_CLASS(SiteValueRecorder);
 
 }  // namespace regard

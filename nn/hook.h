@@ -113,12 +113,12 @@ std::string AllStepsPattern(absl::string_view site);
 
 // Copies the values or gradients at hook points that match a pattern.
 //
-//   SiteRecorder<float> recorder({"*attention/weights"});
-//   const ScopedHook<float> watch(forward, &recorder);
+//   SiteValueRecorder<float> recorder({"*attention/weights"});
+//   const ScopedExtraHook<float> watch(forward, &recorder);
 //   ...                              // a pass that computes on `forward`
 //   for (const auto& seen : recorder.seen()) Show(seen.site, seen.value);
 template <typename T>
-class SiteRecorder : public Hook<T> {
+class SiteValueRecorder : public Hook<T> {
  public:
   struct Seen {
     std::string site;
@@ -127,8 +127,8 @@ class SiteRecorder : public Hook<T> {
     std::vector<T> gradient;  // empty if not requested or if absent
   };
 
-  explicit SiteRecorder(std::vector<std::string> values,
-                        std::vector<std::string> gradients = {});
+  explicit SiteValueRecorder(std::vector<std::string> values,
+                             std::vector<std::string> gradients = {});
 
   HookRequest Request(const std::string& site) override;
   void OnValue(const std::string& site, Var<T> value) override;
@@ -148,8 +148,8 @@ class SiteRecorder : public Hook<T> {
   std::vector<Seen> seen_;
 };
 
-extern template class SiteRecorder<float>;
-extern template class SiteRecorder<double>;
+extern template class SiteValueRecorder<float>;
+extern template class SiteValueRecorder<double>;
 
 }  // namespace regard
 

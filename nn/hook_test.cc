@@ -109,10 +109,10 @@ TEST(Probe, NoHookIsInstalledByDefault) {
   EXPECT_EQ(layer.Run(nullptr).item(), 45);
 }
 
-TEST(SiteRecorder, ReadsValuesAndGradientsOfItsSites) {
+TEST(SiteValueRecorder, ReadsValuesAndGradientsOfItsSites) {
   for (const bool recompute : {false, true}) {
     Layer layer;
-    SiteRecorder<double> recorder({"*/y", "*/z"}, {"layer[1]/y"});
+    SiteValueRecorder<double> recorder({"*/y", "*/z"}, {"layer[1]/y"});
     EXPECT_THAT(layer.Gradient(layer.Run(&recorder, recompute)),
                 ElementsAre(6, 24));
     ASSERT_EQ(recorder.seen().size(), 2);
@@ -153,11 +153,11 @@ TEST(Probe, SeesALazyValueIfItReadsIt) {
     });
   };
   visit();
-  SiteRecorder<double> other({"other"});
+  SiteValueRecorder<double> other({"other"});
   forward.set_hook(&other);
   visit();
   EXPECT_EQ(runs, 0);
-  SiteRecorder<double> recorder({"hidden"});
+  SiteValueRecorder<double> recorder({"hidden"});
   forward.set_hook(&recorder);
   visit();
   EXPECT_EQ(runs, 1);
@@ -166,14 +166,14 @@ TEST(Probe, SeesALazyValueIfItReadsIt) {
   EXPECT_TRUE(tape.recording());
 }
 
-TEST(ScopedHook, WorksTogetherWithTheInstalledHook) {
+TEST(ScopedExtraHook, WorksTogetherWithTheInstalledHook) {
   Layer layer;
-  SiteRecorder<double> recorder({"*"}, {"*/y"});
+  SiteValueRecorder<double> recorder({"*"}, {"*/y"});
   Replacer replacer;
   {
-    const ScopedHook<double> outer(layer.forward(), &replacer);
+    const ScopedExtraHook<double> outer(layer.forward(), &replacer);
     EXPECT_EQ(layer.forward().hook(), &replacer);
-    const ScopedHook<double> inner(layer.forward(), &recorder);
+    const ScopedExtraHook<double> inner(layer.forward(), &recorder);
     const Var<double> z = layer.Run(layer.forward().hook());
     EXPECT_EQ(z.item(), 4 * 45);
     EXPECT_THAT(layer.Gradient(z), ElementsAre(4 * 6, 4 * 24));
@@ -191,13 +191,13 @@ class InputTaker : public Replacer {
   }
 };
 
-TEST(ScopedHook, AnInputReplacesTheResultOfTheOuterHook) {
+TEST(ScopedExtraHook, AnInputReplacesTheResultOfTheOuterHook) {
   Layer layer;
   Replacer replacer;
   InputTaker taker;
   Tape<double>& tape = layer.forward().tape();
-  const ScopedHook<double> outer(layer.forward(), &replacer);
-  const ScopedHook<double> inner(layer.forward(), &taker);
+  const ScopedExtraHook<double> outer(layer.forward(), &replacer);
+  const ScopedExtraHook<double> inner(layer.forward(), &taker);
   const NameScope<double> scope(tape, "layer", 1);
   const Var<double> y =
       layer.forward().Site("y", tape.Full({1}, 5), tape.Full({1}, 3));

@@ -23,7 +23,7 @@ double Magnitude(T weight) {
 // Computes the statistics of one row, whose query is at the position of key row
 // `position`.
 template <typename T>
-void ReadRow(absl::Span<const T> weights, const RowBlockPosition& place,
+void ReadRow(absl::Span<const T> weights, const WeightBlockPosition& place,
              int64_t position, const AttentionStatistics& to, int64_t row) {
   double sum = 0;
   double top = 0;
@@ -117,14 +117,14 @@ AttentionStatistics AttentionStatistics::New(
   return rows;
 }
 
-const double* AttentionStatistics::WindowSums(int64_t width) const {
+const double* AttentionStatistics::CausalWindowSums(int64_t width) const {
   const auto found = std::find(widths.begin(), widths.end(), width);
   REGARD_CHECK(found != widths.end()) << "no window of width " << width;
   return window(found - widths.begin());
 }
 
 template <typename T>
-void WriteRowStatistics(Var<T> weights, const RowBlockPosition& place,
+void WriteRowStatistics(Var<T> weights, const WeightBlockPosition& place,
                         const AttentionStatistics& to) {
   const Shape& shape = weights.shape();
   const bool has_heads = shape.rank() == 4;

@@ -57,7 +57,7 @@ struct AttentionStatistics {
   }
   // Returns the `window` statistics for the width `width`, which must have been
   // requested.
-  const double* WindowSums(int64_t width) const;
+  const double* CausalWindowSums(int64_t width) const;
   // Returns the `window` statistics for the width widths[i].
   double* window(int64_t i) const { return windows + i * size(); }
 
@@ -75,7 +75,7 @@ struct AttentionStatistics {
 };
 
 // The position of a block of weights within all weights of an attention layer.
-struct RowBlockPosition {
+struct WeightBlockPosition {
   int64_t example = 0;      // index of the first example
   int64_t first_query = 0;  // row of the first query
   int64_t first_key = 0;    // key row of the first column
@@ -91,7 +91,7 @@ struct RowBlockPosition {
 // Writes the statistics of `weights` to their rows in `to`. The last axis of
 // `weights` is the keys. If the rank is 4, the second axis is the heads.
 template <typename T>
-void WriteRowStatistics(Var<T> weights, const RowBlockPosition& place,
+void WriteRowStatistics(Var<T> weights, const WeightBlockPosition& place,
                         const AttentionStatistics& to);
 
 }  // namespace regard

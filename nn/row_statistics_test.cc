@@ -51,17 +51,21 @@ TEST(RowStatisticsTest, HaveTheValuesOfAFewRows) {
   EXPECT_THAT(absl::MakeConstSpan(rows.top_key, 3), ElementsAre(0, 0, -1));
   EXPECT_THAT(All(rows, rows.max), ElementsAre(.5, .25, 0));
   EXPECT_THAT(All(rows, rows.first), ElementsAre(.5, .75, 0));
-  EXPECT_THAT(All(rows, rows.WindowSums(1)), ElementsAre(.5, 0, 0));
-  EXPECT_THAT(All(rows, rows.WindowSums(2)), ElementsAre(.5, .75, 0));
+  EXPECT_THAT(All(rows, rows.CausalWindowSums(1)), ElementsAre(.5, 0, 0));
+  EXPECT_THAT(All(rows, rows.CausalWindowSums(2)), ElementsAre(.5, .75, 0));
 }
 
 TEST(RowStatisticsTest, UnreadRowsEqualRowsWithoutKeys) {
   Arena arena;
   const AttentionStatistics rows =
       AttentionStatistics::New(arena, Everything(), {2, 1, 3, 7});
-  const double* const arrays[] = {
-      rows.sum,   rows.entropy,       rows.top,          rows.max,
-      rows.first, rows.WindowSums(1), rows.WindowSums(2)};
+  const double* const arrays[] = {rows.sum,
+                                  rows.entropy,
+                                  rows.top,
+                                  rows.max,
+                                  rows.first,
+                                  rows.CausalWindowSums(1),
+                                  rows.CausalWindowSums(2)};
   for (const double* array : arrays) {
     EXPECT_THAT(All(rows, array), Each(0));
   }
@@ -77,7 +81,7 @@ TEST(RowStatisticsTest, HasOnlyRequestedArrays) {
   EXPECT_NE(rows.entropy, nullptr);
   EXPECT_EQ(rows.top, nullptr);
   EXPECT_EQ(rows.first, nullptr);
-  EXPECT_DEATH(rows.WindowSums(3), "no window of width 3");
+  EXPECT_DEATH(rows.CausalWindowSums(3), "no window of width 3");
 }
 
 // The block has queries 1 and 2 and keys 1 and 3 of the second example. Query 1
@@ -106,7 +110,7 @@ TEST(RowStatisticsTest, APartIsStoredAtItsPosition) {
   // least 0.
   EXPECT_THAT(example_rows(rows.max), ElementsAre(0, .75, 1, 0, 0, 0, 0, 0));
   EXPECT_THAT(example_rows(rows.first), Each(0));
-  EXPECT_THAT(example_rows(rows.WindowSums(2)),
+  EXPECT_THAT(example_rows(rows.CausalWindowSums(2)),
               ElementsAre(0, .25, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(absl::MakeConstSpan(rows.sum, 8), Each(0));
 }
@@ -119,7 +123,7 @@ TEST(RowStatisticsTest, AreNanForNan) {
   WriteRowStatistics(weights, {.offset = 1}, rows);
   EXPECT_THAT(All(rows, rows.sum), ElementsAre(IsNan()));
   EXPECT_THAT(All(rows, rows.max), ElementsAre(IsNan()));
-  EXPECT_THAT(All(rows, rows.WindowSums(1)), ElementsAre(IsNan()));
+  EXPECT_THAT(All(rows, rows.CausalWindowSums(1)), ElementsAre(IsNan()));
   EXPECT_EQ(rows.top_key[0], -1);
 }
 
@@ -149,7 +153,7 @@ class Reader : public Hook<double> {
     sites.push_back(site);
     sums.push_back(rows.sum[0]);
     if (!request_.windows.empty()) {
-      inside.push_back(rows.WindowSums(request_.windows[0])[0]);
+      inside.push_back(rows.CausalWindowSums(request_.windows[0])[0]);
     }
   }
 
@@ -170,19 +174,19 @@ TEST(RowStatisticsTest, GoToEachProbeThatRequestsThem) {
   Reader inner({.windows = {2}});
   Reader none({});
   forward.set_hook(&outer);
-  const ScopedHook<double> watch(forward, &inner);
-  const ScopedHook<double> watch_nothing(forward, &none);
+  const ScopedExtraHook<double> watch(forward, &inner);
+  const ScopedExtraHook<double> watch_nothing(forward, &none);
   const Var<double> weights = tape.Constant({1, 1, 1, 3}, {.5, .25, .125});
   forward.Site("weights", weights);
   forward.WeightsSite("weights", weights, {.offset = 2});
-  // Without a RowBlockPosition, a value that a kernel does not store must not
-  // be computed for row statistics.
+  // Without a WeightBlockPosition, a value that a kernel does not store must
+  // not be computed for row statistics.
   forward.LazySite("weights", [&] {
     ADD_FAILURE() << "it is computed";
     return weights;
   });
   forward.LazySite(
-      "weights", [&] { return weights; }, RowBlockPosition{.offset = 1});
+      "weights", [&] { return weights; }, WeightBlockPosition{.offset = 1});
   EXPECT_THAT(outer.inside, ElementsAre(.5, .125, .25));
   EXPECT_THAT(inner.inside, ElementsAre(.5, .375, .75));
   EXPECT_THAT(outer.sums, Each(.875));

@@ -7,13 +7,13 @@
 namespace regard {
 
 template <typename T>
-ScopedHook<T>::ScopedHook(Forward<T>& forward, Hook<T>* hook)
+ScopedExtraHook<T>::ScopedExtraHook(Forward<T>& forward, Hook<T>* hook)
     : forward_(forward), outer_(forward.hook()), inner_(hook) {
   forward.set_hook(outer_ == nullptr ? inner_ : this);
 }
 
 template <typename T>
-HookRequest ScopedHook<T>::Request(const std::string& site) {
+HookRequest ScopedExtraHook<T>::Request(const std::string& site) {
   HookRequest a = outer_->Request(site);
   const HookRequest b = inner_->Request(site);
   a.rows.Add(b.rows);
@@ -25,30 +25,30 @@ HookRequest ScopedHook<T>::Request(const std::string& site) {
 }
 
 template <typename T>
-void ScopedHook<T>::OnValue(const std::string& site, Var<T> value) {
+void ScopedExtraHook<T>::OnValue(const std::string& site, Var<T> value) {
   for (Hook<T>* const hook : {outer_, inner_}) {
     if (hook->Request(site).value) hook->OnValue(site, value);
   }
 }
 
 template <typename T>
-void ScopedHook<T>::OnGradient(const std::string& site, Var<T> value) {
+void ScopedExtraHook<T>::OnGradient(const std::string& site, Var<T> value) {
   for (Hook<T>* const hook : {outer_, inner_}) {
     if (hook->Request(site).gradient) hook->OnGradient(site, value);
   }
 }
 
 template <typename T>
-void ScopedHook<T>::OnRowStatistics(const std::string& site,
-                                    const AttentionStatistics& rows) {
+void ScopedExtraHook<T>::OnRowStatistics(const std::string& site,
+                                         const AttentionStatistics& rows) {
   for (Hook<T>* const hook : {outer_, inner_}) {
     if (hook->Request(site).rows.any()) hook->OnRowStatistics(site, rows);
   }
 }
 
 template <typename T>
-Var<T> ScopedHook<T>::Replace(Tape<T>& tape, const std::string& site,
-                              Var<T> value) {
+Var<T> ScopedExtraHook<T>::Replace(Tape<T>& tape, const std::string& site,
+                                   Var<T> value) {
   const HookRequest after = inner_->Request(site);
   // If the inner hook reads the input instead of the value, the outer hook's
   // replacement has no effect.
@@ -58,6 +58,6 @@ Var<T> ScopedHook<T>::Replace(Tape<T>& tape, const std::string& site,
   return after.replacement ? inner_->Replace(tape, site, value) : value;
 }
 
-REGARD_INSTANTIATE_CLASS(ScopedHook);
+REGARD_INSTANTIATE_CLASS(ScopedExtraHook);
 
 }  // namespace regard

@@ -17,13 +17,13 @@ namespace regard {
 // and `hook` must outlive this object. Backward passes must end before this
 // object is destroyed.
 template <typename T>
-class ScopedHook : private Hook<T> {
+class ScopedExtraHook : private Hook<T> {
  public:
-  ScopedHook(Forward<T>& forward, Hook<T>* hook);
-  ~ScopedHook() override { forward_.set_hook(outer_); }
+  ScopedExtraHook(Forward<T>& forward, Hook<T>* hook);
+  ~ScopedExtraHook() override { forward_.set_hook(outer_); }
 
-  ScopedHook(const ScopedHook&) = delete;
-  ScopedHook& operator=(const ScopedHook&) = delete;
+  ScopedExtraHook(const ScopedExtraHook&) = delete;
+  ScopedExtraHook& operator=(const ScopedExtraHook&) = delete;
 
  private:
   HookRequest Request(const std::string& site) override;
@@ -38,8 +38,8 @@ class ScopedHook : private Hook<T> {
   Hook<T>* const inner_;
 };
 
-extern template class ScopedHook<float>;
-extern template class ScopedHook<double>;
+extern template class ScopedExtraHook<float>;
+extern template class ScopedExtraHook<double>;
 
 }  // namespace regard
 

@@ -17,10 +17,10 @@ std::vector<int64_t> Extents(const Shape& shape) {
   return extents;
 }
 
-std::vector<TensorView> SlabViews(const ParameterStore<float>& parameters,
-                                  absl::Span<const float> slab,
-                                  absl::string_view prefix) {
-  std::vector<TensorView> views;
+std::vector<NamedTensorView> SlabViews(const ParameterStore<float>& parameters,
+                                       absl::Span<const float> slab,
+                                       absl::string_view prefix) {
+  std::vector<NamedTensorView> views;
   for (const ParameterInfo& info : parameters.parameters()) {
     views.push_back({absl::StrCat(prefix, info.name), Extents(info.shape),
                      slab.subspan(static_cast<size_t>(info.offset),
@@ -42,7 +42,7 @@ absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
 }
 
 std::string FindNonFiniteParameter(const ParameterStore<float>& parameters) {
-  for (const TensorView& tensor :
+  for (const NamedTensorView& tensor :
        SlabViews(parameters, parameters.values(), "")) {
     if (!std::ranges::all_of(tensor.values,
                              [](float x) { return std::isfinite(x); })) {
@@ -76,15 +76,15 @@ void UpdateInteger(Sha256& sha256, uint64_t value) {
 
 }  // namespace
 
-std::string WeightsDigest(absl::Span<const TensorView> tensors) {
-  std::vector<const TensorView*> order;
-  for (const TensorView& tensor : tensors) order.push_back(&tensor);
+std::string WeightsDigest(absl::Span<const NamedTensorView> tensors) {
+  std::vector<const NamedTensorView*> order;
+  for (const NamedTensorView& tensor : tensors) order.push_back(&tensor);
   std::sort(order.begin(), order.end(),
-            [](const TensorView* a, const TensorView* b) {
+            [](const NamedTensorView* a, const NamedTensorView* b) {
               return a->name < b->name;
             });
   Sha256 sha256;
-  for (const TensorView* tensor : order) {
+  for (const NamedTensorView* tensor : order) {
     UpdateInteger(sha256, tensor->name.size());
     sha256.Update(tensor->name);
     UpdateInteger(sha256, tensor->shape.size());

@@ -28,9 +28,9 @@ std::vector<int64_t> Extents(const Shape& shape);
 
 // Returns one view for each parameter of a slab with the layout of
 // `parameters`. Names get the prefix `prefix`.
-std::vector<TensorView> SlabViews(const ParameterStore<float>& parameters,
-                                  absl::Span<const float> slab,
-                                  absl::string_view prefix);
+std::vector<NamedTensorView> SlabViews(const ParameterStore<float>& parameters,
+                                       absl::Span<const float> slab,
+                                       absl::string_view prefix);
 
 // Fills a slab. The tensor of each parameter is named `prefix` + parameter
 // name. If a tensor is missing or has another shape, returns an error with its
@@ -55,7 +55,7 @@ absl::Status LoadWeights(const std::string& path,
 // name, its rank, its sizes, and its values as 32-bit little-endian floats.
 // Integers are 64-bit little-endian. The lengths make sure that different lists
 // of tensors give different bytes.
-std::string WeightsDigest(absl::Span<const TensorView> tensors);
+std::string WeightsDigest(absl::Span<const NamedTensorView> tensors);
 
 }  // namespace regard
 

@@ -59,7 +59,7 @@ TEST(LoadWeightsTest, MakesPackedCopiesOutOfDate) {
   };
   const auto forms = {PackedForm::kTranspose, PackedForm::kRoundedTranspose};
   for (const PackedForm form : forms) {
-    store.packed(0).FindOrAdd({0, 2, 1, 1}, form)->Pack(transposed);
+    store.packed(0).FindOrAdd({0, 2, 1, 1}, form)->PackIfOutdated(transposed);
     ASSERT_TRUE(has_copy(form));
   }
   ASSERT_THAT(LoadWeights(path, store), IsOk());

@@ -8,7 +8,7 @@ double RatioOfSums(absl::Span<const double> sums) {
   return sums[1] == 0 ? 0 : sums[0] / sums[1];
 }
 
-void ExampleMetric::Add(absl::Span<const double> statistics_of_example) {
+void MetricStatistics::Add(absl::Span<const double> statistics_of_example) {
   REGARD_CHECK_EQ(static_cast<int>(statistics_of_example.size()),
                   aggregate->width)
       << name;
@@ -16,7 +16,7 @@ void ExampleMetric::Add(absl::Span<const double> statistics_of_example) {
                     statistics_of_example.end());
 }
 
-double ExampleMetric::ValueOf(absl::Span<const size_t> examples) const {
+double MetricStatistics::ValueOf(absl::Span<const size_t> examples) const {
   const auto width = static_cast<size_t>(aggregate->width);
   std::vector<double> sums(width);
   for (const size_t example : examples) {
@@ -26,7 +26,7 @@ double ExampleMetric::ValueOf(absl::Span<const size_t> examples) const {
   return aggregate->value(sums);
 }
 
-double ExampleMetric::Value() const {
+double MetricStatistics::Value() const {
   const auto width = static_cast<size_t>(aggregate->width);
   std::vector<double> sums(width);
   for (size_t i = 0; i < statistics.size(); ++i) {

@@ -33,7 +33,7 @@ double RatioOfSums(absl::Span<const double> sums);
 // sums[0] / sums[1], or 0 if sums[1] is 0. Used for means and fractions.
 inline constexpr Aggregate kRatio = {"ratio", 2, &RatioOfSums};
 
-struct ExampleMetric {
+struct MetricStatistics {
   std::string name = {};  // name without the prefix of the split: "exact_match"
   const Aggregate* aggregate = &kRatio;
   // Whether the metric of a single example is meaningful.
@@ -60,7 +60,7 @@ struct ExampleMetric {
 };
 
 // The texts of an example, for people to read, and its length.
-struct EvaluatedExample {
+struct ExampleTexts {
   std::string input = {};
   std::string reference = {};  // empty if there is no reference
   std::string output = {};     // the output of the model
@@ -72,10 +72,10 @@ struct EvaluatedSet {
   // "test.news/bleu".
   std::string set = {};
   std::string length_unit = {};  // a unit such as "source words"
-  std::vector<EvaluatedExample> examples = {};
+  std::vector<ExampleTexts> examples = {};
   // Reports show how the first metric depends on the length. The first metric
   // whose `of_single_examples` is true selects good and bad examples.
-  std::vector<ExampleMetric> metrics = {};
+  std::vector<MetricStatistics> metrics = {};
   // Other metrics of the whole set, by name.
   std::map<std::string, double> totals = {};
 };

@@ -9,8 +9,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-ExampleMetric Accuracy() {
-  ExampleMetric metric = {.name = "accuracy"};
+MetricStatistics Accuracy() {
+  MetricStatistics metric = {.name = "accuracy"};
   metric.Add({2, 4});
   metric.Add({0, 1});
   metric.Add({3, 5});
@@ -18,7 +18,7 @@ ExampleMetric Accuracy() {
 }
 
 TEST(ExampleMetricTest, FollowsFromSumsOverExamples) {
-  const ExampleMetric metric = Accuracy();
+  const MetricStatistics metric = Accuracy();
   EXPECT_THAT(metric.StatisticsOf(2), ElementsAre(3, 5));
   EXPECT_DOUBLE_EQ(metric.Value(), 5.0 / 10);
   EXPECT_DOUBLE_EQ(metric.ValueOf(2), 3.0 / 5);
@@ -30,12 +30,12 @@ TEST(ExampleMetricTest, AnExampleMayOccurSeveralTimes) {
 }
 
 TEST(ExampleMetricTest, ARatioWithoutExamplesIsZero) {
-  EXPECT_EQ(ExampleMetric().Value(), 0);
+  EXPECT_EQ(MetricStatistics().Value(), 0);
   EXPECT_EQ(Accuracy().ValueOf(absl::Span<const size_t>()), 0);
 }
 
 TEST(ExampleMetricDeathTest, RequiresTheStatisticsOfTheAggregate) {
-  ExampleMetric metric = {.name = "accuracy"};
+  MetricStatistics metric = {.name = "accuracy"};
   EXPECT_DEATH(metric.Add({1, 2, 3}), "accuracy");
 }
 

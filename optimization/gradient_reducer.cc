@@ -87,7 +87,7 @@ void GradientReducer<T>::AddBatch(ComputeShard compute) {
       QueueRemainingFolds(shards_.begin, shards_.end);
   if (rank_sum_.has_value()) {
     RunPendingFolds(chunks_.all());
-    rank_sum_->Add(*batch);
+    rank_sum_->ReduceScatter(*batch);
   }
   if (sum_ == nullptr) {
     sum_ = batch;
@@ -97,7 +97,7 @@ void GradientReducer<T>::AddBatch(ComputeShard compute) {
   ++batches_;
   RunPendingFolds(own_chunks());
   if (rank_sum_.has_value() && ready()) {
-    rank_sum_->Gather(1, absl::MakeSpan(squared_norms_));
+    rank_sum_->AllGather(1, absl::MakeSpan(squared_norms_));
   }
 }
 
@@ -108,11 +108,11 @@ ChunkRange GradientReducer<T>::own_chunks() const {
 
 template <typename T>
 void GradientReducer<T>::Gather(absl::Span<T> slab) {
-  if (rank_sum_.has_value()) rank_sum_->Gather(SlabChunks::kElements, slab);
+  if (rank_sum_.has_value()) rank_sum_->AllGather(SlabChunks::kElements, slab);
 }
 
 template <typename T>
-absl::Span<const T> GradientReducer<T>::GatherGradient() {
+absl::Span<const T> GradientReducer<T>::AllGatherGradient() {
   if (sum_ != nullptr) Gather(sum_->values());
   return gradient();
 }

@@ -89,7 +89,7 @@ class GradientReducer {
   // Fill the chunks outside of own_chunks() with the values of the other ranks.
   // All ranks must make these calls at the same time. A no-op for one process.
   void Gather(absl::Span<T> slab);
-  absl::Span<const T> GatherGradient();
+  absl::Span<const T> AllGatherGradient();
   // Returns a whole slab on rank 0, gathered from the chunks of all ranks. The
   // result is valid as long as both arguments exist. Allocates `whole` if there
   // are several ranks.

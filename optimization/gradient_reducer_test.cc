@@ -182,7 +182,7 @@ Updates UpdatesOf(const Store& store, int shards, int accumulate, int threads,
       store.Fill(static_cast<uint64_t>(batch), shard, slab);
     });
     if (!reducer.ready()) continue;
-    const absl::Span<const float> gradient = reducer.GatherGradient();
+    const absl::Span<const float> gradient = reducer.AllGatherGradient();
     updates.gradients.emplace_back(gradient.begin(), gradient.end());
     updates.norms.push_back(reducer.gradient_norm());
   }

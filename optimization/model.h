@@ -94,8 +94,8 @@ class Model {
 
   // The number of elements of loss term `term` in these examples. The logged
   // mean is the sum of the term divided by this number.
-  virtual int64_t CountTerm(size_t /*term*/,
-                            absl::Span<const int64_t> examples) const {
+  virtual int64_t CountTermElements(size_t /*term*/,
+                                    absl::Span<const int64_t> examples) const {
     return CountWork(examples);
   }
 
@@ -114,14 +114,14 @@ class Model {
   virtual absl::Span<const LossTerm> loss_terms() const { return terms_; }
 
   // Sets denominators[i] to the denominator of loss term i for a whole batch,
-  // never 0. By default, the normalizer of the LossOptions selects CountTerm(),
-  // the number of sequences, or 1.
+  // never 0. By default, the normalizer of the LossOptions selects
+  // CountTermElements(), the number of sequences, or 1.
   virtual void Denominators(absl::Span<const int64_t> examples,
                             absl::Span<double> denominators) const {
     for (size_t term = 0; term < denominators.size(); ++term) {
-      denominators[term] =
-          loss_.Denominator(std::max<int64_t>(1, CountTerm(term, examples)),
-                            static_cast<int64_t>(examples.size()));
+      denominators[term] = loss_.Denominator(
+          std::max<int64_t>(1, CountTermElements(term, examples)),
+          static_cast<int64_t>(examples.size()));
     }
   }
 

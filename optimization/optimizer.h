@@ -23,7 +23,7 @@ namespace regard {
 
 // One optimizer step for consecutive elements of one parameter.
 template <typename T>
-struct ParameterUpdate {
+struct ParameterRangeUpdate {
   int64_t size;
   T* values;             // [size]
   const T* gradient;     // [size], before clipping
@@ -81,10 +81,10 @@ class Optimizer {
             const std::vector<std::string>& state_names);
 
   // Applies the rule. Calls for different elements may run at the same time.
-  virtual void Apply(const ParameterUpdate<T>& update) = 0;
+  virtual void Apply(const ParameterRangeUpdate<T>& update) = 0;
 
   // Returns the part of state `index` that belongs to the elements of `update`.
-  T* StateOf(int index, const ParameterUpdate<T>& update) {
+  T* StateOf(int index, const ParameterRangeUpdate<T>& update) {
     return state_[index].values.data() + update.offset;
   }
 

@@ -12,7 +12,7 @@
 //     SignSgd(const Options&, ParameterStore<T>& parameters)
 //         : Optimizer<T>(parameters, {}) {}
 //
-//     void Apply(const ParameterUpdate<T>& update) override {
+//     void Apply(const ParameterRangeUpdate<T>& update) override {
 //       const T rate = static_cast<T>(update.learning_rate);
 //       for (int64_t i = 0; i < update.size; ++i) {
 //         update.values[i] -= std::copysign(rate, update.gradient[i]);

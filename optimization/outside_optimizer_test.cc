@@ -32,7 +32,7 @@ class SignSgd : public regard::Optimizer<T> {
         scale_(options.scale()) {}
 
  protected:
-  void Apply(const regard::ParameterUpdate<T>& update) override {
+  void Apply(const regard::ParameterRangeUpdate<T>& update) override {
     const T rate = static_cast<T>(scale_ * update.learning_rate);
     T* const mean = this->StateOf(0, update);
     for (int64_t i = 0; i < update.size; ++i) {

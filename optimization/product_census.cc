@@ -17,8 +17,8 @@ namespace {
 class Census : public TapeObserver<float> {
  public:
   void OnReset() override { Begin(); }
-  void OnForward(const char* name, const ScopeName* scope,
-                 absl::Span<const Var<float>> /*outs*/) override {
+  void OnForwardDone(const char* name, const ScopeName* scope,
+                     absl::Span<const Var<float>> /*outs*/) override {
     const int64_t flops = GemmFlops() - flops_;
     const int64_t rounded = RoundedGemmFlops() - rounded_;
     Begin();
@@ -33,9 +33,10 @@ class Census : public TapeObserver<float> {
     found->flops += flops;
     found->rounded_flops += rounded;
   }
-  void OnBackward(const char* /*name*/, const ScopeName* /*scope*/) override {}
+  void OnBackwardDone(const char* /*name*/,
+                      const ScopeName* /*scope*/) override {}
 
-  std::vector<OperationProducts> Take() { return std::move(found_); }
+  std::vector<OperationFlops> Take() { return std::move(found_); }
   bool empty() const { return found_.empty(); }
 
  private:
@@ -47,12 +48,13 @@ class Census : public TapeObserver<float> {
   // This thread's totals when the current operation began.
   int64_t flops_ = GemmFlops();
   int64_t rounded_ = RoundedGemmFlops();
-  std::vector<OperationProducts> found_;
+  std::vector<OperationFlops> found_;
 };
 
 }  // namespace
 
-std::vector<OperationProducts> ProductsOf(Model<float>& model, uint64_t seed) {
+std::vector<OperationFlops> CountOperationFlops(Model<float>& model,
+                                                uint64_t seed) {
   Census census;
   Tape<float> tape;
   tape.set_observer(&census);

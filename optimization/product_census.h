@@ -11,7 +11,7 @@
 namespace regard {
 
 // The matrix products of one operation in one scope.
-struct OperationProducts {
+struct OperationFlops {
   std::string scope;      // such as "decoder/layer[0]/attention"
   std::string operation;  // such as "Linear"
   // The number of floating-point operations of the forward pass, and how many
@@ -22,7 +22,8 @@ struct OperationProducts {
 
 // Runs the model on a few examples, in the precision of its parameters. Returns
 // the operations with products, in the order in which they first run.
-std::vector<OperationProducts> ProductsOf(Model<float>& model, uint64_t seed);
+std::vector<OperationFlops> CountOperationFlops(Model<float>& model,
+                                                uint64_t seed);
 
 }  // namespace regard
 

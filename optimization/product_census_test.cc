@@ -77,7 +77,7 @@ class Layers : public Model<float> {
 TEST(ProductsOfTest, CountsByHand) {
   Layers model(10);  // the pass is over the first two examples
   EXPECT_THAT(
-      ProductsOf(model, 1),
+      CountOperationFlops(model, 1),
       ElementsAre(FieldsAre("layer[0]", "Linear", 2 * 2 * 3 * 5, 0),
                   FieldsAre("layer[1]/full", "Linear", 2 * (2 * 2 * 5 * 5), 0),
                   FieldsAre("", "MatMul", 2 * 2 * 5 * 2, 0)));
@@ -85,8 +85,8 @@ TEST(ProductsOfTest, CountsByHand) {
 
 TEST(ProductsOfTest, CountsRoundedProducts) {
   Layers model(1);
-  model.parameters().set_precision(std::make_shared<RoundsOutsideFull>());
-  EXPECT_THAT(ProductsOf(model, 1),
+  model.parameters().set_precision(std::make_shared<RoundOutsideFullRule>());
+  EXPECT_THAT(CountOperationFlops(model, 1),
               ElementsAre(FieldsAre("layer[0]", "Linear", 30, 30),
                           FieldsAre("layer[1]/full", "Linear", 100, 0),
                           FieldsAre("", "MatMul", 10, 10)));
@@ -94,7 +94,7 @@ TEST(ProductsOfTest, CountsRoundedProducts) {
 
 TEST(ProductsOfTest, EvaluatesAModelWithoutTrainingExamples) {
   Layers model(0);
-  const std::vector<OperationProducts> products = ProductsOf(model, 1);
+  const std::vector<OperationFlops> products = CountOperationFlops(model, 1);
   ASSERT_EQ(products.size(), 3);
   EXPECT_EQ(products[0].flops, 2 * 7 * 3 * 5);
 }

@@ -14,8 +14,8 @@ constexpr int64_t kChunk = int64_t{1} << 14;
 
 }  // namespace
 
-void WeightSelection::Update(absl::Span<const float> weights,
-                             WorkerPool& pool) {
+void WeightSelection::UpdateEma(absl::Span<const float> weights,
+                                WorkerPool& pool) {
   if (options_.ema_decay == 0) return;
   std::vector<float>& ema = state_.ema;
   if (ema.empty()) {
@@ -60,7 +60,7 @@ void WeightSelection::Observe(int64_t step,
   }
 }
 
-std::vector<float> WeightSelection::Mean() const {
+std::vector<float> WeightSelection::AverageSnapshots() const {
   const std::deque<Snapshot>& snapshots = state_.snapshots;
   if (snapshots.empty()) return {};
   std::vector<float> mean(snapshots.front().weights.size());

@@ -45,7 +45,7 @@ class WeightSelection {
   // step. Each later step changes it to
   //   average + (1 - decay) * (weights - average).
   // Allocates only at the first call. Bit-identical for any number of threads.
-  void Update(absl::Span<const float> weights, WorkerPool& pool);
+  void UpdateEma(absl::Span<const float> weights, WorkerPool& pool);
 
   // The exponential moving average. Empty before the first step, or if no
   // average is requested.
@@ -73,7 +73,7 @@ class WeightSelection {
   }
 
   // Returns the mean of the last snapshots. Empty if no mean is requested.
-  std::vector<float> Mean() const;
+  std::vector<float> AverageSnapshots() const;
 
   struct Snapshot {
     int64_t step;

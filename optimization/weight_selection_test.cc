@@ -27,7 +27,7 @@ TEST(WeightSelectionTest, IsInactiveUnlessAskedFor) {
   EXPECT_FALSE(selection.active());
   selection.Observe(0, {{"dev/bleu", 1}}, {1.0F});
   EXPECT_THAT(selection.chosen(), IsEmpty());
-  EXPECT_THAT(selection.Mean(), IsEmpty());
+  EXPECT_THAT(selection.AverageSnapshots(), IsEmpty());
   EXPECT_FALSE(selection.exhausted());
 }
 
@@ -73,10 +73,10 @@ TEST(WeightSelectionTest, AveragesTheLastEvaluations) {
   WeightSelection selection(options);
   EXPECT_TRUE(selection.active());
   selection.Observe(0, {}, {100.0F, 0.0F});
-  EXPECT_THAT(selection.Mean(), ElementsAre(100.0F, 0.0F));
+  EXPECT_THAT(selection.AverageSnapshots(), ElementsAre(100.0F, 0.0F));
   selection.Observe(0, {}, {1.0F, 2.0F});
   selection.Observe(0, {}, {3.0F, 8.0F});
-  EXPECT_THAT(selection.Mean(), ElementsAre(2.0F, 5.0F));
+  EXPECT_THAT(selection.AverageSnapshots(), ElementsAre(2.0F, 5.0F));
 }
 
 TEST(WeightSelectionTest, TheMovingAverageMatchesPyTorch) {
@@ -88,13 +88,13 @@ TEST(WeightSelectionTest, TheMovingAverageMatchesPyTorch) {
   EXPECT_THAT(selection.chosen(), IsEmpty());
   // The average begins as the first weights. Then each step sets it to 3/4 of
   // the average plus 1/4 of the new weights.
-  selection.Update({8.0F, -4.0F}, pool);
+  selection.UpdateEma({8.0F, -4.0F}, pool);
   EXPECT_THAT(selection.chosen(), ElementsAre(8.0F, -4.0F));
-  selection.Update({4.0F, 0.0F}, pool);
+  selection.UpdateEma({4.0F, 0.0F}, pool);
   EXPECT_THAT(selection.chosen(), ElementsAre(7.0F, -3.0F));
-  selection.Update({3.0F, 1.0F}, pool);
+  selection.UpdateEma({3.0F, 1.0F}, pool);
   EXPECT_THAT(selection.chosen(), ElementsAre(6.0F, -2.0F));
-  EXPECT_THAT(selection.Mean(), IsEmpty());
+  EXPECT_THAT(selection.AverageSnapshots(), IsEmpty());
 }
 
 TEST(WeightSelectionTest, TheBestMovingAverageIsKept) {
@@ -102,9 +102,9 @@ TEST(WeightSelectionTest, TheBestMovingAverageIsKept) {
   options.ema_decay = 0.5;
   WeightSelection selection(options);
   WorkerPool pool(1);
-  selection.Update({2.0F}, pool);
+  selection.UpdateEma({2.0F}, pool);
   selection.Observe(1, {{"dev/loss", 1}}, selection.ema());
-  selection.Update({4.0F}, pool);
+  selection.UpdateEma({4.0F}, pool);
   selection.Observe(2, {{"dev/loss", 2}}, selection.ema());
   EXPECT_THAT(selection.chosen(), ElementsAre(2.0F));
   EXPECT_THAT(selection.ema(), ElementsAre(3.0F));
@@ -122,7 +122,7 @@ TEST(WeightSelectionTest, TheMovingAverageDoesNotDependOnThreads) {
       for (size_t i = 0; i < kSize; ++i) {
         weights[i] = std::sin(static_cast<float>(i + 7 * update));
       }
-      selection.Update(weights, pool);
+      selection.UpdateEma(weights, pool);
     }
     averages.emplace_back(selection.chosen().begin(), selection.chosen().end());
   }
@@ -141,7 +141,7 @@ TEST(WeightSelectionTest, ContinuesFromASavedState) {
   after.Observe(0, {{"dev/bleu", 3.5}}, {4.0F});
   EXPECT_TRUE(after.exhausted());
   EXPECT_THAT(after.chosen(), ElementsAre(1.0F));
-  EXPECT_THAT(after.Mean(), ElementsAre(3.0F));
+  EXPECT_THAT(after.AverageSnapshots(), ElementsAre(3.0F));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-class BrokenConfigTest : public testing::TemporaryFiles {
+class BrokenConfigTest : public testing::TemporaryFilesTest {
  protected:
   // Makes the extension lab.MyScore known to the parser.
   BrokenConfigTest() {

@@ -55,18 +55,19 @@ bool IsReal(const FieldDescriptor& field) {
          field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE;
 }
 
-std::string Quoted(const SignedToken& value) {
+std::string Quoted(const ScalarValueToken& value) {
   return QuotedToken(value.kind,
                      absl::StrCat(value.negative ? "-" : "", value.text));
 }
 
-std::string Expected(const FieldDescriptor& field, const SignedToken& value) {
+std::string Expected(const FieldDescriptor& field,
+                     const ScalarValueToken& value) {
   return absl::StrCat("'", field.name(), "' takes ", DescribeType(field),
                       ", got ", Quoted(value));
 }
 
 std::optional<std::string> FindIntegerProblem(const FieldDescriptor& field,
-                                              const SignedToken& written) {
+                                              const ScalarValueToken& written) {
   const auto type = field.cpp_type();
   const int bits = type == FieldDescriptor::CPPTYPE_INT32 ||
                            type == FieldDescriptor::CPPTYPE_UINT32
@@ -90,7 +91,7 @@ std::optional<std::string> FindIntegerProblem(const FieldDescriptor& field,
 }
 
 std::optional<std::string> FindRealProblem(const FieldDescriptor& field,
-                                           const SignedToken& written) {
+                                           const ScalarValueToken& written) {
   const std::string word = absl::AsciiStrToLower(written.text);
   if (absl::StartsWith(word, "0x")) {
     return absl::StrCat(Quoted(written), " must be written in decimal");
@@ -115,7 +116,7 @@ std::optional<std::string> FindRealProblem(const FieldDescriptor& field,
 }
 
 std::optional<std::string> FindNumberProblem(const FieldDescriptor& field,
-                                             const SignedToken& written) {
+                                             const ScalarValueToken& written) {
   const bool is_real = IsReal(field);
   const std::string word = absl::AsciiStrToLower(written.text);
   if (is_real && (word == "inf" || word == "infinity" || word == "nan")) {
@@ -135,7 +136,7 @@ std::optional<std::string> FindNumberProblem(const FieldDescriptor& field,
 }
 
 std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
-                                           const SignedToken& written) {
+                                           const ScalarValueToken& written) {
   const EnumDescriptor& type = *field.enum_type();
   std::vector<std::string> names;
   for (int i = 0; i < type.value_count(); ++i) {
@@ -258,7 +259,7 @@ std::vector<PathStep> SplitPath(absl::string_view path) {
 }
 
 std::optional<std::string> FindValueProblem(const FieldDescriptor& field,
-                                            const SignedToken& written) {
+                                            const ScalarValueToken& written) {
   if (written.kind == Token::Kind::kBad) return std::nullopt;
   bool suits = false;
   switch (field.cpp_type()) {

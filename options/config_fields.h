@@ -58,7 +58,7 @@ std::vector<PathStep> SplitPath(absl::string_view path);
 // invalid UTF-8.
 
 // A value that consists of one token, with an optional minus sign.
-struct SignedToken {
+struct ScalarValueToken {
   bool negative = false;
   Token::Kind kind = Token::Kind::kEnd;
   absl::string_view text;  // text of the token
@@ -67,7 +67,8 @@ struct SignedToken {
 // Returns an error message if `written` is not valid for the scalar or enum
 // `field`.
 std::optional<std::string> FindValueProblem(
-    const google::protobuf::FieldDescriptor& field, const SignedToken& written);
+    const google::protobuf::FieldDescriptor& field,
+    const ScalarValueToken& written);
 
 // Sets `field` of `message` to the value in `text`, which must be valid.
 // Successive strings are concatenated. For a repeated field, sets the element

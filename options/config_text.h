@@ -154,7 +154,7 @@ class TokenStream {
 
   // Whether a field begins at the next token. After `rate:`, a field such as
   // `seed: 3` means that the value is missing.
-  bool StartsNextField() const {
+  bool IsAtFieldStart() const {
     return Peek().kind == Token::Kind::kIdentifier && IsAnyOf(Peek(1), ":{");
   }
 

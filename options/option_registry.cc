@@ -21,8 +21,8 @@ constexpr char kOutside[] = "outside";
 
 }  // namespace
 
-ChosenOption ChooseOption(const Message& config,
-                          const OneofDescriptor& choice) {
+OptionsWithPath FindOptionsInOneof(const Message& config,
+                                   const OneofDescriptor& choice) {
   REGARD_CHECK(config.GetDescriptor() == choice.containing_type())
       << std::string(config.GetDescriptor()->full_name()) << " has no oneof "
       << std::string(choice.full_name());
@@ -56,8 +56,8 @@ void RefuseUnvalidated(const OneofDescriptor& choice) {
   std::abort();
 }
 
-void AddOptionProblem(const ChosenOption& chosen, const OneofDescriptor& choice,
-                      absl::string_view example,
+void AddOptionProblem(const OptionsWithPath& chosen,
+                      const OneofDescriptor& choice, absl::string_view example,
                       absl::Span<const std::string> known,
                       ConfigProblems& problems) {
   const std::string name(choice.name());

@@ -104,7 +104,7 @@ struct TemplatePluginInfo : PluginInfo<Context...> {
   Factory<double> create_double;
 };
 
-struct ChosenOption {
+struct OptionsWithPath {
   // Null if the oneof is unset, or if `outside` does not have exactly one
   // extension.
   const google::protobuf::Message* options = nullptr;
@@ -113,8 +113,9 @@ struct ChosenOption {
   std::string path;
 };
 
-ChosenOption ChooseOption(const google::protobuf::Message& config,
-                          const google::protobuf::OneofDescriptor& choice);
+OptionsWithPath FindOptionsInOneof(
+    const google::protobuf::Message& config,
+    const google::protobuf::OneofDescriptor& choice);
 
 // Returns the oneof `name` of a message. Fails a check if it does not exist.
 const google::protobuf::OneofDescriptor& OneofNamed(
@@ -128,7 +129,7 @@ std::string TypeName(const google::protobuf::Message& options);
     const google::protobuf::OneofDescriptor& choice);
 
 // Adds the problem that `chosen` is not a plug-in in `known`.
-void AddOptionProblem(const ChosenOption& chosen,
+void AddOptionProblem(const OptionsWithPath& chosen,
                       const google::protobuf::OneofDescriptor& choice,
                       absl::string_view example,
                       absl::Span<const std::string> known,
@@ -157,14 +158,14 @@ class PluginRegistry {
   template <typename Plugin>
   void Add(absl::string_view description) {
     Info info = InfoOf<Plugin>(description);
-    SetFactory<Plugin>(&info.create);
+    FillInFactory<Plugin>(&info.create);
     Insert(std::move(info));
   }
   template <template <typename> class Plugin>
   void Add(absl::string_view description) {
     Info info = InfoOf<Plugin<float>>(description);
-    SetFactory<Plugin<float>>(&info.create_float);
-    SetFactory<Plugin<double>>(&info.create_double);
+    FillInFactory<Plugin<float>>(&info.create_float);
+    FillInFactory<Plugin<double>>(&info.create_double);
     Insert(std::move(info));
   }
 
@@ -173,12 +174,12 @@ class PluginRegistry {
 
   // Returns the chosen options, or null if the choice of `config` is not valid.
   const Message* ChosenOptions(const Config& config) const {
-    return Choose(config).options;
+    return FindOptionsWithPath(config).options;
   }
 
   // Returns the plug-in that `config` chose, or null if it is not registered.
   const Info* Find(const Config& config) const {
-    return FindType(Choose(config).options);
+    return FindByOptions(FindOptionsWithPath(config).options);
   }
 
   // Adds the problems of the choice and of the chosen options. Paths are
@@ -186,8 +187,8 @@ class PluginRegistry {
   template <typename... Context>
   void ValidateChoice(const Config& config, ConfigProblems& problems,
                       const Context&... context) const {
-    const ChosenOption chosen = Choose(config);
-    const Info* info = FindType(chosen.options);
+    const OptionsWithPath chosen = FindOptionsWithPath(config);
+    const Info* info = FindByOptions(chosen.options);
     if (info == nullptr) {
       std::vector<std::string> known;
       for (const Info& plugin : plugins_) known.push_back(plugin.name);
@@ -242,13 +243,13 @@ class PluginRegistry {
   std::pair<const Info&, const Message&> ValidChoice(
       const Config& config) const {
     const Message* options = ChosenOptions(config);
-    const Info* info = FindType(options);
+    const Info* info = FindByOptions(options);
     if (info == nullptr) RefuseUnvalidated(choice_);
     return {*info, *options};
   }
 
-  ChosenOption Choose(const Config& config) const {
-    ChosenOption chosen = ChooseOption(config, choice_);
+  OptionsWithPath FindOptionsWithPath(const Config& config) const {
+    OptionsWithPath chosen = FindOptionsInOneof(config, choice_);
     if (chosen.options == nullptr && chosen.path.empty()) {
       chosen.options = fallback_;
     }
@@ -274,7 +275,7 @@ class PluginRegistry {
   }
 
   template <typename Plugin, typename Interface, typename... Args>
-  static void SetFactory(PluginFactory<Interface, Args...>* factory) {
+  static void FillInFactory(PluginFactory<Interface, Args...>* factory) {
     *factory = [](const Message& options,
                   Args... args) -> std::unique_ptr<Interface> {
       return std::make_unique<Plugin>(
@@ -283,7 +284,7 @@ class PluginRegistry {
     };
   }
 
-  const Info* FindType(const Message* options) const {
+  const Info* FindByOptions(const Message* options) const {
     if (options == nullptr) return nullptr;
     const std::string name = TypeName(*options);
     for (const Info& info : plugins_) {

@@ -88,7 +88,7 @@ TEST(LocateProblemsTest, AbsentFieldsAreReportedAtTheEnclosingMessage) {
 TEST(LocateProblemsTest, PointsIntoAnOverride) {
   ConfigOrigins origins = OriginsOf("seed: 3");
   origins.Add(ConfigTextWithOrigin::Override("seed=-1"));
-  origins.Note(
+  origins.RecordOrigin(
       {.field = testing::TestConfig::descriptor()->field(1), .range = {0, 4}});
   EXPECT_EQ(Located(origins, "seed"),
             "--set: error: seed: is wrong\n"

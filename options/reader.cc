@@ -122,12 +122,12 @@ absl::Status RequireFields(const Message& config,
 
 }  // namespace
 
-bool FieldAssignment::replaces() const {
+bool AssignedField::replaces() const {
   return is_list() || (!index.has_value() &&
                        field->options().GetExtension(regard::replaces));
 }
 
-std::string FieldAssignment::Path() const {
+std::string AssignedField::Path() const {
   std::string name = FieldName(*field);
   if (index.has_value()) absl::StrAppend(&name, "[", *index, "]");
   return JoinFieldPath(parent, name);
@@ -138,7 +138,7 @@ void ConfigOrigins::Add(ConfigTextWithOrigin text) {
   texts_.push_back(std::move(text));
 }
 
-void ConfigOrigins::Note(const FieldAssignment& assignment) {
+void ConfigOrigins::RecordOrigin(const AssignedField& assignment) {
   const FieldDescriptor* field = assignment.field;
   const std::string path = assignment.Path();
   if (assignment.replaces()) RemoveOrigins(path);

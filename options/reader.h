@@ -27,7 +27,7 @@ namespace regard {
 inline constexpr char kBaseField[] = "base";
 
 // An assignment to a field in a text.
-struct FieldAssignment {
+struct AssignedField {
   std::string parent = {};  // path of the message around it, or ""
   const google::protobuf::FieldDescriptor* field = nullptr;
   std::optional<int> index = {};  // element of a repeated field
@@ -51,7 +51,7 @@ class ConfigOrigins {
   // Records that the last text sets a field. Removes the origins of the other
   // members of its oneof. If the assignment replaces the old value, also
   // removes the origins of the old value.
-  void Note(const FieldAssignment& assignment);
+  void RecordOrigin(const AssignedField& assignment);
 
   // Removes the origins of the field at `path` and of everything in it.
   void RemoveOrigins(const std::string& path);

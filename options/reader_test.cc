@@ -42,7 +42,7 @@ std::string LineOf(const std::string& text) {
   return Line(config);
 }
 
-class ReaderTest : public testing::TemporaryFiles {
+class ReaderTest : public testing::TemporaryFilesTest {
  protected:
   std::string Read(const std::string& name,
                    const std::vector<std::string>& overrides = {}) {

@@ -29,7 +29,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-class ResolvedConfigTest : public testing::TemporaryFiles {
+class ResolvedConfigTest : public testing::TemporaryFilesTest {
  protected:
   ResolvedConfigTest() {
     google::protobuf::LinkMessageReflection<lab::MyScore>();

@@ -31,7 +31,7 @@ using ::google::protobuf::OneofDescriptor;
 struct Body {
   Message* message;
   std::string path;
-  std::map<std::string, FieldAssignment> assignments = {};
+  std::map<std::string, AssignedField> assignments = {};
 };
 
 class TextReader {
@@ -49,7 +49,7 @@ class TextReader {
     return TakeProblems();
   }
 
-  std::vector<TextProblem> ReadOnly(const FieldAssignment& assignment,
+  std::vector<TextProblem> ReadOnly(const AssignedField& assignment,
                                     Message* message) {
     Begin(assignment, message);
     const Token first = tokens_.Peek();
@@ -89,7 +89,7 @@ class TextReader {
     problems_.push_back({token.range, std::move(message)});
   }
 
-  static Token NameOf(const FieldAssignment& assignment) {
+  static Token NameOf(const AssignedField& assignment) {
     return {Token::Kind::kIdentifier, assignment.range};
   }
 
@@ -104,8 +104,8 @@ class TextReader {
 
   // Records the first assignment of a field in a body. Clears the old value if
   // the assignment replaces it.
-  void Begin(const FieldAssignment& assignment, Message* message) {
-    origins_.Note(assignment);
+  void Begin(const AssignedField& assignment, Message* message) {
+    origins_.RecordOrigin(assignment);
     if (!assignment.replaces()) return;
     message->GetReflection()->ClearField(message, assignment.field);
   }
@@ -135,8 +135,8 @@ class TextReader {
       return;
     }
     const OneofDescriptor* oneof = field->real_containing_oneof();
-    const FieldAssignment assignment{body->path, field, std::nullopt,
-                                     name->range};
+    const AssignedField assignment{body->path, field, std::nullopt,
+                                   name->range};
     const auto [before, is_new] = body->assignments.emplace(
         oneof == nullptr ? field->full_name() : oneof->full_name(), assignment);
     if (is_new) {
@@ -149,7 +149,7 @@ class TextReader {
     tokens_.TryConsumeAnyOf(",;");
   }
 
-  void SetTwice(const FieldAssignment& before, const FieldAssignment& now) {
+  void SetTwice(const AssignedField& before, const AssignedField& now) {
     const auto line =
         1 + std::count(text_.begin(), text_.begin() + before.range.begin, '\n');
     Problem(NameOf(now),
@@ -175,7 +175,7 @@ class TextReader {
 
   // Reads the value after the colon. For a list, reads one element, or several
   // elements in brackets.
-  void ReadValue(const FieldAssignment& assignment, Message* message) {
+  void ReadValue(const AssignedField& assignment, Message* message) {
     if (!assignment.is_list()) return ReadOne(assignment, message);
     const Token opening = tokens_.Peek();
     if (!tokens_.TryConsumeAnyOf("[")) return AddElement(assignment, message);
@@ -199,20 +199,20 @@ class TextReader {
     tokens_.TryConsumeAnyOf("]");
   }
 
-  void AddElement(const FieldAssignment& list, Message* message) {
-    FieldAssignment element = list;
+  void AddElement(const AssignedField& list, Message* message) {
+    AssignedField element = list;
     element.index = message->GetReflection()->FieldSize(*message, list.field);
-    origins_.Note(element);
+    origins_.RecordOrigin(element);
     ReadOne(element, message);
   }
 
-  void ReadOne(const FieldAssignment& assignment, Message* message) {
+  void ReadOne(const AssignedField& assignment, Message* message) {
     const FieldDescriptor& field = *assignment.field;
     const Token first = tokens_.Peek();
     const bool is_message =
         field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     if (tokens_.IsAtAnyOf("}>]") || AtEnd() ||
-        (tokens_.StartsNextField() &&
+        (tokens_.IsAtFieldStart() &&
          (is_message || !tokens_.AreOnSameLine(NameOf(assignment), first)))) {
       Problem(NameOf(assignment),
               absl::StrCat("'", field.name(), "' has no value: it takes ",
@@ -226,14 +226,14 @@ class TextReader {
 
   // Returns whether the value at `place` is valid. Adds a problem if the value
   // is not valid.
-  bool Suits(const FieldDescriptor& field, const SignedToken& written,
+  bool Suits(const FieldDescriptor& field, const ScalarValueToken& written,
              const Token& place) {
     std::optional<std::string> problem = FindValueProblem(field, written);
     if (problem.has_value()) Problem(place, *problem);
     return !problem.has_value();
   }
 
-  void ReadMessage(const FieldAssignment& assignment, Message* message) {
+  void ReadMessage(const AssignedField& assignment, Message* message) {
     const Token opening = tokens_.Peek();
     if (depth_ == kDeepestNesting) {
       Problem(opening, absl::StrCat("messages can be nested at most ",
@@ -275,11 +275,11 @@ class TextReader {
     }
   }
 
-  void ReadScalar(const FieldAssignment& assignment, Message* message) {
+  void ReadScalar(const AssignedField& assignment, Message* message) {
     const FieldDescriptor& field = *assignment.field;
     const Token first = tokens_.Peek();
-    SignedToken written{tokens_.TryConsumeAnyOf("-"), tokens_.Peek().kind,
-                        tokens_.Text(tokens_.Peek())};
+    ScalarValueToken written{tokens_.TryConsumeAnyOf("-"), tokens_.Peek().kind,
+                             tokens_.Text(tokens_.Peek())};
     const Token::Kind kind = written.kind;
     if (tokens_.IsAtAnyOf("{<[")) {
       Suits(field, written, first);
@@ -329,7 +329,7 @@ class TextReader {
 // message if `assignment` selects a scalar, or a list of several messages
 // without an index. An existing message keeps its origin, because only a field
 // in it changes.
-std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
+std::optional<std::string> Enter(AssignedField* assignment, Message** message,
                                  ConfigOrigins* origins) {
   const FieldDescriptor* field = assignment->field;
   const auto& fields = *(*message)->GetReflection();
@@ -348,7 +348,7 @@ std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
     assignment->index = assignment->index.value_or(0);
     is_there = *assignment->index < size;
   }
-  if (!is_there) origins->Note(*assignment);
+  if (!is_there) origins->RecordOrigin(*assignment);
   *message = MutableField(*field, assignment->index, *message);
   assignment->parent = assignment->Path();
   return std::nullopt;
@@ -371,7 +371,7 @@ std::optional<std::string> FindStepProblem(const FieldDescriptor* field,
 }
 
 // Whether a string value has no quotes, as in `data.path=fra.txt`.
-bool IsBare(const FieldAssignment& assignment, absl::string_view value) {
+bool IsBare(const AssignedField& assignment, absl::string_view value) {
   if (assignment.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
     return false;
   }
@@ -388,7 +388,7 @@ std::vector<TextProblem> ReadOverride(const std::string& argument,
   if (equals == std::string::npos) {
     return {{{0, argument.size()}, "expected path=value"}};
   }
-  FieldAssignment assignment;
+  AssignedField assignment;
   for (const PathStep& step : SplitPath(argument.substr(0, equals))) {
     std::optional<std::string> problem;
     if (assignment.field != nullptr) {

@@ -215,7 +215,7 @@ TEST_F(BertClassifierTest, RejectsModelsThatTransformersLacks) {
 }
 
 TEST_F(BertClassifierTest, IsAClassifierRunWithItsClasses) {
-  const auto run = ReadPretrainedFolder(kFolder, Scorers());
+  const auto run = ReadPretrainedRun(kFolder, Scorers());
   ASSERT_THAT(run, IsOk());
   EXPECT_THAT(run->config, HasSubstr("text_classifier {"));
   EXPECT_THAT(run->config, HasSubstr("pooling: POOLER"));

@@ -396,7 +396,7 @@ absl::StatusOr<bool> ReadModules(const std::string& folder) {
   if (!PathExists(path)) return VectorOptions().normalize;
   bool normalize = false;
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          WithErrorPrefix(ReadFile(path)));
+                          EnsureErrorPrefix(ReadFile(path)));
   // The file contains a list, but JsonFile parses only objects. The list
   // therefore becomes a field of an object. The object begins on line 0, so
   // that the lines of the file keep their numbers.

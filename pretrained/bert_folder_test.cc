@@ -67,7 +67,7 @@ absl::StatusOr<std::unique_ptr<SentenceEmbeddingModel>> ReadModel(
   config.set_longest(
       static_cast<int32_t>(longest > 0 ? longest : folder.longest));
   auto model = std::make_unique<SentenceEmbeddingModel>(
-      config, Scorers(), *folder.pieces, ScoredPairs(), ModelOptions());
+      config, Scorers(), *folder.pieces, ScoredPairSplits(), ModelOptions());
   REGARD_RETURN_IF_ERROR(
       folder.LoadWeights(BertHead::kNone, model->parameters()));
   return model;
@@ -131,7 +131,7 @@ class BertFolderTest : public ::testing::Test {
       tensors.push_back(tensor);
     }
     change(tensors);
-    std::vector<TensorView> views;
+    std::vector<NamedTensorView> views;
     for (const Tensor& tensor : tensors) {
       views.push_back({tensor.name, tensor.shape, tensor.values});
     }
@@ -477,7 +477,7 @@ TEST_F(BertFolderTest, LeavesOutRowsThatNoTokenHas) {
 
 TEST_F(BertFolderTest, IsReadAsARun) {
   EXPECT_TRUE(ContainsPretrainedModel(folder_));
-  const auto folder = ReadPretrainedFolder(folder_, Scorers());
+  const auto folder = ReadPretrainedRun(folder_, Scorers());
   ASSERT_THAT(folder, IsOk());
   EXPECT_THAT(folder->config,
               AllOf(HasSubstr("data { scored_pairs {\ndev_fraction: 0 "
@@ -488,7 +488,7 @@ TEST_F(BertFolderTest, IsReadAsARun) {
             TextOf(JoinPath(folder_, "vocab.txt")));
   Replace("config.json", "\"model_type\": \"bert\"",
           "\"model_type\": \"xlnet\"");
-  EXPECT_THAT(ReadPretrainedFolder(folder_, Scorers()).status(),
+  EXPECT_THAT(ReadPretrainedRun(folder_, Scorers()).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("error: model_type must be one of bert"),
                              HasSubstr("but is \"xlnet\""))));

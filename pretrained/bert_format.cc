@@ -80,7 +80,7 @@ bool PredictsWords(BertHead head) {
 absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path,
                                                bool words) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          WithErrorPrefix(ReadFile(path)));
+                          EnsureErrorPrefix(ReadFile(path)));
   return ParseBertConfig(text, path, words);
 }
 

@@ -250,7 +250,7 @@ TEST(BertWordsTest, WritesOnlyToNewFolders) {
 }
 
 TEST(BertWordsTest, IsAMaskedWordsRun) {
-  const auto run = ReadPretrainedFolder(kFolder, Scorers());
+  const auto run = ReadPretrainedRun(kFolder, Scorers());
   ASSERT_THAT(run, IsOk());
   EXPECT_THAT(run->config, HasSubstr("data { text {"));
   EXPECT_THAT(run->config, HasSubstr("model { bert {"));
@@ -266,7 +266,7 @@ TEST(BertWordsTest, OutputIsNotComparedWithoutAWordHead) {
     *config.mutable_tokens() = ToTokenConfig(folder.options);
     change(*config.mutable_bert()->mutable_transformer());
     const SentenceEmbeddingModel model(config, Scorers(), *folder.pieces,
-                                       ScoredPairs(), ModelOptions());
+                                       ScoredPairSplits(), ModelOptions());
     FileOperations files;
     return WriteBertFolder(model, JoinPath(::testing::TempDir(), "embedder"),
                            files);
@@ -308,7 +308,7 @@ TEST(BertWordsTest, NextSentenceModelsAreClassifiers) {
                                         "BertForNextSentencePrediction"}}),
                   files),
               IsOk());
-  const auto run = ReadPretrainedFolder(path, Scorers());
+  const auto run = ReadPretrainedRun(path, Scorers());
   ASSERT_THAT(run, IsOk());
   EXPECT_EQ(run->model, "model.text_classifier");
   EXPECT_EQ(run->files.at("labels.txt"), "follows\ndoes not follow\n");
@@ -336,7 +336,7 @@ TEST(BertWordsTest, AFolderWithModulesIsAnEmbedder) {
       WriteFileAtomically(JoinPath(path, "modules.json"), "[]\n", files),
       IsOk());
   EXPECT_EQ(OpenBertFolder(path, Scorers())->description.head, BertHead::kNone);
-  EXPECT_THAT(ReadPretrainedFolder(path, Scorers())->config,
+  EXPECT_THAT(ReadPretrainedRun(path, Scorers())->config,
               HasSubstr("model { text_embedder {"));
 }
 
@@ -358,7 +358,7 @@ TEST(BertWordsTest, AFolderWithAnotherTokenizerIsAnEmbedder) {
                         absl::StrCat("\"strip_accents\": ", strip_accents)}}),
             files),
         IsOk());
-    return ReadPretrainedFolder(path, Scorers())->model;
+    return ReadPretrainedRun(path, Scorers())->model;
   };
   EXPECT_EQ(model_of("true"), "model.bert");  // the default is true
   EXPECT_EQ(model_of("false"), "model.text_embedder");

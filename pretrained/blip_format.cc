@@ -160,7 +160,7 @@ absl::StatusOr<BlipDescription> ReadBlipConfig(
     const std::string& folder, const WordPieceTokenizer& tokenizer) {
   const std::string path = JoinPath(folder, "config.json");
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          WithErrorPrefix(ReadFile(path)));
+                          EnsureErrorPrefix(ReadFile(path)));
   REGARD_ASSIGN_OR_RETURN(BlipDescription description,
                           ParseBlipConfig(text, path, tokenizer));
   REGARD_ASSIGN_OR_RETURN(description.images,

@@ -118,7 +118,7 @@ absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
     if (!status.ok()) messages.emplace_back(status.message());
   };
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          WithErrorPrefix(ReadFile(config_path)));
+                          EnsureErrorPrefix(ReadFile(config_path)));
   const absl::StatusOr<Gpt2Description> described =
       ReadGpt2Config(text, config_path);
   collect(described.status());

@@ -471,7 +471,7 @@ TEST_F(Gpt2FolderTest, NeedsItsFiles) {
 }
 
 TEST_F(Gpt2FolderTest, IsReadAsARun) {
-  const auto folder = ReadPretrainedFolder(folder_, Scorers());
+  const auto folder = ReadPretrainedRun(folder_, Scorers());
   ASSERT_THAT(folder, IsOk());
   EXPECT_THAT(
       folder->config,

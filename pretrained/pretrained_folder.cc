@@ -139,8 +139,8 @@ BertHead HeadIn(BertHead head, const ParameterStore<float>& parameters) {
 
 // Reads a BERT. A classifier with other classes loads only the encoder, because
 // the weights of a head belong to its classes.
-absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
-                                          const AttentionRegistry& scorers) {
+absl::StatusOr<PretrainedRun> ReadBert(const std::string& path,
+                                       const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(BertFolder opened, OpenBertFolder(path, scorers));
   const auto folder = std::make_shared<const BertFolder>(std::move(opened));
   const std::vector<std::string>& classes = folder->description.classes;
@@ -157,7 +157,7 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
     files[kLabelsFile] = absl::StrCat(absl::StrJoin(classes, "\n"), "\n");
   }
   const std::string& lower_case = folder->lower_case_file;
-  return PretrainedFolder{
+  return PretrainedRun{
       .config = absl::StrCat(Wrapped(data, kAllIsTest), Wrapped(model, part)),
       .parts = std::move(parts),
       .model = model,
@@ -182,13 +182,13 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
 }
 
 // Reads a language model. All data of the run is test data.
-absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
-                                          const AttentionRegistry& scorers) {
+absl::StatusOr<PretrainedRun> ReadGpt2(const std::string& path,
+                                       const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(Gpt2Folder opened, OpenGpt2Folder(path, scorers));
   const auto folder = std::make_shared<const Gpt2Folder>(std::move(opened));
   constexpr char kModel[] = "model.language_model";
   const std::string text = TextOf(folder->config);
-  return PretrainedFolder{
+  return PretrainedRun{
       .config = Wrapped("data.text", kAllIsTest) + Wrapped(kModel, text),
       .parts = {{kModel, text}},
       .model = kModel,
@@ -201,8 +201,8 @@ absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
 
 // Reads a captioner. All images are test data. Captions have at most 20 tokens
 // after the default prompt, with which BLIP was trained.
-absl::StatusOr<PretrainedFolder> ReadBlip(const std::string& path,
-                                          const AttentionRegistry& scorers) {
+absl::StatusOr<PretrainedRun> ReadBlip(const std::string& path,
+                                       const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(BlipFolder opened, OpenBlipFolder(path, scorers));
   const auto folder = std::make_shared<const BlipFolder>(std::move(opened));
   constexpr char kModel[] = "model.captioner";
@@ -212,7 +212,7 @@ absl::StatusOr<PretrainedFolder> ReadBlip(const std::string& path,
   const std::string model = TextOf(config);
   const std::string data =
       absl::StrCat("format {\n", TextOf(folder->description.images), "}\n");
-  return PretrainedFolder{
+  return PretrainedRun{
       .config = absl::StrCat(
           Wrapped(kData, absl::StrCat("list: '' ", kAllIsTest, data)),
           Wrapped(kModel, model),
@@ -229,9 +229,8 @@ absl::StatusOr<PretrainedFolder> ReadBlip(const std::string& path,
 }
 
 // Reads an image classifier. All images are test data.
-absl::StatusOr<PretrainedFolder> ReadVit(const std::string& path,
-                                         VitNames names,
-                                         const AttentionRegistry& scorers) {
+absl::StatusOr<PretrainedRun> ReadVit(const std::string& path, VitNames names,
+                                      const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(VitFolder opened,
                           OpenVitFolder(path, names, scorers));
   const auto folder = std::make_shared<const VitFolder>(std::move(opened));
@@ -241,7 +240,7 @@ absl::StatusOr<PretrainedFolder> ReadVit(const std::string& path,
   const std::string model = TextOf(description.config);
   const std::string data =
       absl::StrCat("format {\n", TextOf(description.format), "}\n");
-  return PretrainedFolder{
+  return PretrainedRun{
       .config = Wrapped(kData, absl::StrCat(kAllIsTest, data)) +
                 Wrapped(kModel, model),
       .parts = {{kModel, model}, {kData, data}},
@@ -263,15 +262,15 @@ absl::StatusOr<PretrainedFolder> ReadVit(const std::string& path,
           }};
 }
 
-absl::StatusOr<PretrainedFolder> ReadTransformersVit(
+absl::StatusOr<PretrainedRun> ReadTransformersVit(
     const std::string& path, const AttentionRegistry& scorers) {
   return ReadVit(path, VitNames::kTransformers, scorers);
 }
 
 constexpr struct {
   absl::string_view model_type;  // field of config.json
-  absl::StatusOr<PretrainedFolder> (*read)(const std::string& path,
-                                           const AttentionRegistry& scorers);
+  absl::StatusOr<PretrainedRun> (*read)(const std::string& path,
+                                        const AttentionRegistry& scorers);
 } kArchitectures[] = {
     {"bert", &ReadBert},
     {"blip", &ReadBlip},
@@ -285,7 +284,7 @@ std::string ConfigOf(const std::string& folder) {
 
 }  // namespace
 
-absl::StatusOr<std::string> PretrainedFolder::BaseConfig(
+absl::StatusOr<std::string> PretrainedRun::BaseConfig(
     absl::string_view data, absl::string_view model) const {
   const std::string path =
       model.empty() ? this->model : absl::StrCat("model.", model);
@@ -315,7 +314,7 @@ bool ContainsPretrainedModel(const std::string& folder) {
          !PathExists(JoinPath(folder, "resolved.textproto"));
 }
 
-absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
+absl::StatusOr<PretrainedRun> ReadPretrainedRun(
     const std::string& folder, const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(ConfigOf(folder)));
   if (!file.root().Has("model_type") && file.root().Has("architecture")) {

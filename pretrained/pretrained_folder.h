@@ -19,7 +19,7 @@
 
 namespace regard {
 
-struct PretrainedFolder {
+struct PretrainedRun {
   // The text of an Experiment with the model, and with data of a kind on which
   // the model can be evaluated.
   std::string config;
@@ -68,7 +68,7 @@ struct PretrainedFolder {
 bool ContainsPretrainedModel(const std::string& folder);
 
 // Reads a folder as a run. Error messages are meant for users.
-absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
+absl::StatusOr<PretrainedRun> ReadPretrainedRun(
     const std::string& folder, const AttentionRegistry& scorers);
 
 // Writes a model as a folder that transformers can open. The folder must be new

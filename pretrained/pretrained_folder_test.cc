@@ -25,11 +25,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-PretrainedFolder Read(const std::string& name) {
+PretrainedRun Read(const std::string& name) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   auto folder =
-      ReadPretrainedFolder(absl::StrCat("pretrained/testdata/", name), scorers);
+      ReadPretrainedRun(absl::StrCat("pretrained/testdata/", name), scorers);
   EXPECT_THAT(folder, IsOk());
   return *std::move(folder);
 }
@@ -63,7 +63,7 @@ TEST(PretrainedFolderTest, SaysHowImagesAreRead) {
   for (const auto& [folder, data] :
        {std::pair("vit", "images"), std::pair("timm", "images"),
         std::pair("blip", "captions")}) {
-    const PretrainedFolder read = Read(folder);
+    const PretrainedRun read = Read(folder);
     const auto text = read.BaseConfig(data, "");
     ASSERT_THAT(text, IsOk());
     EXPECT_THAT(*text, HasSubstr(absl::StrCat("data { ", data,
@@ -84,7 +84,7 @@ TEST(PretrainedFolderTest, NamesTheModelsThatItBegins) {
 
 TEST(PretrainedFolderTest, WeightsFixTheTokenizerOptions) {
   for (const char* folder : {"bert", "bert_classifier", "blip"}) {
-    const PretrainedFolder read = Read(folder);
+    const PretrainedRun read = Read(folder);
     EXPECT_FALSE(read.fixed.empty());
     for (const auto& [field, file] : read.fixed) {
       EXPECT_THAT(file, StartsWith("pretrained/testdata/"));

@@ -192,7 +192,7 @@ void PretrainedWeights::Plan::Find(const std::string& name, int32_t parameter,
       wanted = absl::StrCat("'", theirs, "', F32 ", ShapeText(extents));
     }
     const auto [begin, end] =
-        weights_.names_.equal_range(weights_.CanonicalName(theirs));
+        weights_.names_.equal_range(weights_.NormalizeTensorName(theirs));
     for (auto named = begin; named != end; ++named) {
       const std::string& tensor = named->second;
       std::vector<Use>& uses = uses_[tensor];
@@ -320,7 +320,7 @@ absl::StatusOr<PretrainedWeights> PretrainedWeights::Open(
   REGARD_ASSIGN_OR_RETURN(TensorFolder tensors, TensorFolder::Open(folder));
   PretrainedWeights weights(std::move(tensors), std::move(table));
   for (const auto& [name, file] : weights.tensors_.tensors()) {
-    std::string canonical = weights.CanonicalName(name);
+    std::string canonical = weights.NormalizeTensorName(name);
     const bool ignored = std::ranges::any_of(
         weights.table_.ignored, [&](const std::string& pattern) {
           return Stars(pattern, canonical).has_value();
@@ -330,7 +330,8 @@ absl::StatusOr<PretrainedWeights> PretrainedWeights::Open(
   return weights;
 }
 
-std::string PretrainedWeights::CanonicalName(absl::string_view theirs) const {
+std::string PretrainedWeights::NormalizeTensorName(
+    absl::string_view theirs) const {
   absl::ConsumePrefix(&theirs, table_.prefix);
   for (const auto& [old, now] : table_.old_endings) {
     if (absl::ConsumeSuffix(&theirs, old)) return absl::StrCat(theirs, now);
@@ -339,7 +340,7 @@ std::string PretrainedWeights::CanonicalName(absl::string_view theirs) const {
 }
 
 bool PretrainedWeights::Has(absl::string_view theirs) const {
-  return names_.contains(CanonicalName(theirs));
+  return names_.contains(NormalizeTensorName(theirs));
 }
 
 absl::Status PretrainedWeights::Check(
@@ -365,8 +366,8 @@ absl::Status WritePretrainedWeights(const WeightTable& table,
                                     const std::string& folder,
                                     FileOperations& files) {
   std::map<std::string, std::vector<float>> joined;  // by tensor name
-  std::vector<TensorView> tensors;
-  for (TensorView& view :
+  std::vector<NamedTensorView> tensors;
+  for (NamedTensorView& view :
        SlabViews(parameters, parameters.values(), /*prefix=*/"")) {
     const auto line =
         std::ranges::find_if(table.names, [&](const WeightMapping& each) {

@@ -108,7 +108,7 @@ class PretrainedWeights {
   PretrainedWeights(TensorFolder tensors, WeightTable table)
       : tensors_(std::move(tensors)), table_(std::move(table)) {}
 
-  std::string CanonicalName(absl::string_view theirs) const;
+  std::string NormalizeTensorName(absl::string_view theirs) const;
 
   TensorFolder tensors_;
   WeightTable table_;

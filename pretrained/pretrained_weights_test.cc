@@ -103,7 +103,7 @@ class PretrainedWeightsTest : public ::testing::Test {
   }
 
   void Write(const std::string& name, const std::vector<Tensor>& tensors) {
-    std::vector<TensorView> views;
+    std::vector<NamedTensorView> views;
     for (const Tensor& tensor : tensors) {
       views.push_back({tensor.name, tensor.shape, tensor.values});
     }

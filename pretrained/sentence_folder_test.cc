@@ -49,7 +49,7 @@ std::unique_ptr<SentenceEmbeddingModel> ReadModel(const std::string& path) {
   config.set_pooling(folder->vectors.pooling);
   config.set_normalize(folder->vectors.normalize);
   auto model = std::make_unique<SentenceEmbeddingModel>(
-      config, Scorers(), *folder->pieces, ScoredPairs(), ModelOptions());
+      config, Scorers(), *folder->pieces, ScoredPairSplits(), ModelOptions());
   EXPECT_THAT(folder->LoadWeights(BertHead::kNone, model->parameters()),
               IsOk());
   return model;
@@ -109,7 +109,7 @@ TEST(SentenceFolderTest, EmbeddingsMatchSentenceTransformers) {
       ASSERT_THAT(WriteBertFolder(*model, copy, files), IsOk());
       EXPECT_EQ(VectorsOf(*ReadModel(copy)), vectors);
       EXPECT_THAT(
-          ReadPretrainedFolder(copy, Scorers())->config,
+          ReadPretrainedRun(copy, Scorers())->config,
           HasSubstr(normalize ? "normalize: true" : "normalize: false"));
     }
   }

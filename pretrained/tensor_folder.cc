@@ -60,7 +60,7 @@ absl::StatusOr<TensorFolder> TensorFolder::Open(const std::string& folder) {
 
 absl::Status TensorFolder::AddFile(const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(SafetensorsReader reader,
-                          WithErrorPrefix(SafetensorsReader::Open(path)));
+                          EnsureErrorPrefix(SafetensorsReader::Open(path)));
   files_.push_back({path, std::move(reader)});
   return absl::OkStatus();
 }
@@ -132,7 +132,7 @@ const std::string& TensorFolder::PathOf(const std::string& name) const {
 
 absl::Status TensorFolder::Read(const std::string& name,
                                 absl::Span<float> values) const {
-  return WithErrorPrefix(
+  return EnsureErrorPrefix(
       files_[tensors_.at(name)].reader.ReadFloats(name, values));
 }
 

@@ -222,13 +222,13 @@ TEST(VitFolderTest, AHeadOfOtherClassesKeepsItsValues) {
 }
 
 TEST(VitFolderTest, IsARunOfImageClassification) {
-  const auto folder = ReadPretrainedFolder(Path("timm"), Scorers());
+  const auto folder = ReadPretrainedRun(Path("timm"), Scorers());
   ASSERT_THAT(folder, IsOk());
   EXPECT_THAT(folder->config, AllOf(HasSubstr("test_fraction: 1"),
                                     HasSubstr("vision_transformer")));
   EXPECT_EQ(folder->files.at("labels.txt"), "tabby cat\ndog\nbird\n");
   EXPECT_EQ(folder->task_file, "labels.txt");
-  EXPECT_THAT(ReadPretrainedFolder(Path("vit"), Scorers()), IsOk());
+  EXPECT_THAT(ReadPretrainedRun(Path("vit"), Scorers()), IsOk());
 }
 
 // A folder whose files a test changes.

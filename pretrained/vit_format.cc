@@ -100,7 +100,7 @@ absl::StatusOr<VitDescription> ParseVitConfig(absl::string_view text,
 absl::StatusOr<VitDescription> ReadVitConfig(const std::string& folder) {
   const std::string path = JoinPath(folder, "config.json");
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          WithErrorPrefix(ReadFile(path)));
+                          EnsureErrorPrefix(ReadFile(path)));
   REGARD_ASSIGN_OR_RETURN(VitDescription description,
                           ParseVitConfig(text, path));
   description.format.set_filter(ImageFormat::BILINEAR);

@@ -33,7 +33,7 @@ absl::StatusOr<WordPieceTokenizer> ReadWordPieceFiles(
                                files.vocabulary_file, tokenizer.options);
   } else {
     REGARD_ASSIGN_OR_RETURN(const std::string text,
-                            WithErrorPrefix(ReadFile(files.vocabulary_file)));
+                            EnsureErrorPrefix(ReadFile(files.vocabulary_file)));
     pieces = WordPiece::Parse(text, files.vocabulary_file, tokenizer.options);
   }
   REGARD_RETURN_IF_ERROR(pieces.status());

@@ -101,7 +101,7 @@ TEST_F(DecoderPositionsTest, BeamsAreAlternativesAtOnePosition) {
   Step({5});
   // The source gets three rows.
   Arena arena;
-  DecoderCache<double> cache(*state_, {.rows = 3, .vocabulary = 8}, arena);
+  DecoderStateStore<double> cache(*state_, {.rows = 3, .vocabulary = 8}, arena);
   cache.Gather(cache.View(tape_), {0, 0, 0}, 3);
   state_.emplace(cache.View(tape_));
   const Var<double> weights = Step({4, 5, 6});

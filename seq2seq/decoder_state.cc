@@ -94,8 +94,8 @@ CachedRows<T>* DecoderState<T>::known_rows() const {
 }
 
 template <typename T>
-DecoderCache<T>::DecoderCache(const DecoderState<T>& state,
-                              const Limits& limits, Arena& arena)
+DecoderStateStore<T>::DecoderStateStore(const DecoderState<T>& state,
+                                        const Limits& limits, Arena& arena)
     : arena_(arena),
       limits_(limits),
       sources_(state.sources()),
@@ -147,7 +147,7 @@ DecoderCache<T>::DecoderCache(const DecoderState<T>& state,
 }
 
 template <typename T>
-Var<T> DecoderCache<T>::Append(int slot, int64_t positions, Var<T> part) {
+Var<T> DecoderStateStore<T>::Append(int slot, int64_t positions, Var<T> part) {
   GrowingRows<T>*& growing = slots_[static_cast<size_t>(slot)].growing;
   if (growing == nullptr) {
     growing = new (arena_.New<GrowingRows<T>>(1))
@@ -158,8 +158,8 @@ Var<T> DecoderCache<T>::Append(int slot, int64_t positions, Var<T> part) {
 }
 
 template <typename T>
-void DecoderCache<T>::CopyRows(Var<T> from, absl::Span<const int32_t> rows,
-                               Slot* slot) {
+void DecoderStateStore<T>::CopyRows(Var<T> from, absl::Span<const int32_t> rows,
+                                    Slot* slot) {
   const int64_t count = from.dim(0);
   const int64_t size = from.size() / std::max<int64_t>(count, 1);
   const Var<T> added = slot->added;
@@ -181,7 +181,7 @@ void DecoderCache<T>::CopyRows(Var<T> from, absl::Span<const int32_t> rows,
 }
 
 template <typename T>
-Var<T> DecoderCache<T>::CopyIfStored(Var<T> value) const {
+Var<T> DecoderStateStore<T>::CopyToTapeIfCached(Var<T> value) const {
   const bool inside = std::ranges::any_of(slots_, [&](const Slot& slot) {
     return slot.data != nullptr && !std::less<>()(value.data(), slot.data) &&
            std::less<>()(value.data(), slot.data + slot.shape.size());
@@ -193,7 +193,7 @@ Var<T> DecoderCache<T>::CopyIfStored(Var<T> value) const {
 }
 
 template <typename T>
-void DecoderCache<T>::AddRows(const DecoderState<T>& state) {
+void DecoderStateStore<T>::AddRows(const DecoderState<T>& state) {
   using Kind = typename DecoderState<T>::Kind;
   for (size_t i = 0; i < slots_.size(); ++i) {
     const auto& from = state.slots()[i];
@@ -213,8 +213,8 @@ void DecoderCache<T>::AddRows(const DecoderState<T>& state) {
 }
 
 template <typename T>
-void DecoderCache<T>::CompactSources(const DecoderState<T>& state,
-                                     absl::Span<const int32_t> rows) {
+void DecoderStateStore<T>::DropUnselectedSources(
+    const DecoderState<T>& state, absl::Span<const int32_t> rows) {
   using Kind = typename DecoderState<T>::Kind;
   const bool holds_sources =
       !lengths_.empty() || std::ranges::any_of(slots_, [](const Slot& slot) {
@@ -256,9 +256,9 @@ void DecoderCache<T>::CompactSources(const DecoderState<T>& state,
 }
 
 template <typename T>
-void DecoderCache<T>::Gather(const DecoderState<T>& state,
-                             absl::Span<const int32_t> rows,
-                             int64_t rows_per_source) {
+void DecoderStateStore<T>::Gather(const DecoderState<T>& state,
+                                  absl::Span<const int32_t> rows,
+                                  int64_t rows_per_source) {
   using Kind = typename DecoderState<T>::Kind;
   const auto count = static_cast<int64_t>(rows.size());
   const absl::Span<const RowCopyPlanner::Copy> copies =
@@ -277,7 +277,7 @@ void DecoderCache<T>::Gather(const DecoderState<T>& state,
     }
   };
   for_each([&](size_t, const auto& from, Slot& slot) {
-    if (from.kind == Kind::kRow) slot.next = CopyIfStored(from.value);
+    if (from.kind == Kind::kRow) slot.next = CopyToTapeIfCached(from.value);
   });
   for_each([&](size_t, const auto& from, Slot& slot) {
     if (from.kind == Kind::kRow) CopyRows(slot.next, rows, &slot);
@@ -292,11 +292,11 @@ void DecoderCache<T>::Gather(const DecoderState<T>& state,
           << "slot " << i << " of the sources changed after Begin()";
     }
   });
-  CompactSources(state, rows);
+  DropUnselectedSources(state, rows);
 }
 
 template <typename T>
-DecoderState<T> DecoderCache<T>::View(Tape<T>& tape) {
+DecoderState<T> DecoderStateStore<T>::View(Tape<T>& tape) {
   DecoderState<T> state(tape, sources_, lengths_,
                         static_cast<int>(slots_.size()));
   state.rows_per_source_ = rows_per_source_;
@@ -314,6 +314,6 @@ DecoderState<T> DecoderCache<T>::View(Tape<T>& tape) {
 }
 
 REGARD_INSTANTIATE_CLASS(DecoderState);
-REGARD_INSTANTIATE_CLASS(DecoderCache);
+REGARD_INSTANTIATE_CLASS(DecoderStateStore);
 
 }  // namespace regard

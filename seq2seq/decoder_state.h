@@ -16,7 +16,7 @@
 namespace regard {
 
 template <typename T>
-class DecoderCache;
+class DecoderStateStore;
 
 // The state of a decoder's layers and the number of ids that it has read.
 //
@@ -85,11 +85,11 @@ class DecoderState : public LayerState<T> {
   void AdvancePosition(int64_t count) { position_ += count; }
 
   // The cache of the rows that depend only on a token id (known_rows.h). Null
-  // unless this state is a DecoderCache::View().
+  // unless this state is a DecoderStateStore::View().
   CachedRows<T>* known_rows() const;
 
  private:
-  friend class DecoderCache<T>;
+  friend class DecoderStateStore<T>;
 
   void Set(int slot, Slot value, int64_t leading);
 
@@ -98,13 +98,14 @@ class DecoderState : public LayerState<T> {
   int64_t position_ = 0;
   absl::Span<const int32_t> lengths_;
   absl::Span<Slot> slots_;
-  DecoderCache<T>* cache_ = nullptr;  // the cache if this is a View(), or null
+  DecoderStateStore<T>* cache_ =
+      nullptr;  // the cache if this is a View(), or null
 };
 
 // Storage for a decoder's state that survives rewinding the tape after each
 // step of a search. No gradient flows through it.
 template <typename T>
-class DecoderCache {
+class DecoderStateStore {
  public:
   struct Limits {
     int64_t rows;        // maximum number of rows of the state
@@ -114,10 +115,10 @@ class DecoderCache {
   };
 
   // Copies `state` into storage from `arena`.
-  DecoderCache(const DecoderState<T>& state, const Limits& limits,
-               Arena& arena);
-  DecoderCache(const DecoderCache&) = delete;
-  DecoderCache& operator=(const DecoderCache&) = delete;
+  DecoderStateStore(const DecoderState<T>& state, const Limits& limits,
+                    Arena& arena);
+  DecoderStateStore(const DecoderStateStore&) = delete;
+  DecoderStateStore& operator=(const DecoderStateStore&) = delete;
 
   // Adds the rows of `state` after the rows of the current View(). The next
   // Gather() may select the added rows. `state` must have read as many ids as
@@ -155,10 +156,10 @@ class DecoderCache {
   Var<T> Append(int slot, int64_t positions, Var<T> part);
   // Returns `value`, or a copy on the tape if `value` is in the storage of a
   // slot.
-  Var<T> CopyIfStored(Var<T> value) const;
+  Var<T> CopyToTapeIfCached(Var<T> value) const;
   void CopyRows(Var<T> from, absl::Span<const int32_t> rows, Slot* slot);
-  void CompactSources(const DecoderState<T>& state,
-                      absl::Span<const int32_t> rows);
+  void DropUnselectedSources(const DecoderState<T>& state,
+                             absl::Span<const int32_t> rows);
 
   Arena& arena_;
   const Limits limits_;

@@ -113,8 +113,8 @@ TEST(DecoderCacheTest, EqualsTheCopiedState) {
   Tape<float> tape;
   Arena arena;
   const Tape<float>::Mark mark = tape.Save();
-  DecoderCache<float> cache(Begin(tape, kLengths),
-                            {.rows = 6, .vocabulary = 10}, arena);
+  DecoderStateStore<float> cache(Begin(tape, kLengths),
+                                 {.rows = 6, .vocabulary = 10}, arena);
   tape.Rewind(mark);
   tape.Full({100}, -1);
   const DecoderState<float> view = cache.View(tape);
@@ -131,8 +131,8 @@ TEST(DecoderCacheTest, EqualsTheCopiedState) {
 TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
   Tape<float> tape;
   Arena arena;
-  DecoderCache<float> cache(Begin(tape, kLengths),
-                            {.rows = 4, .vocabulary = 10}, arena);
+  DecoderStateStore<float> cache(Begin(tape, kLengths),
+                                 {.rows = 4, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   state.Append(kCache, tape.Constant({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
   state.AdvancePosition(1);
@@ -170,7 +170,7 @@ TEST(DecoderCacheTest, ASourceWithoutElementsSharesNothing) {
   DecoderState<float> begin(tape, /*sources=*/3, {}, kNumSlots);
   begin.SetSourceValue(kKeys, tape.Constant({3, 1, 0}));
   begin.SetSourceValue(kValues, tape.Constant({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
-  DecoderCache<float> cache(begin, {.rows = 3, .vocabulary = 10}, arena);
+  DecoderStateStore<float> cache(begin, {.rows = 3, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   state.Append(kCache, tape.Constant({3, 1, 0}));
   state.AdvancePosition(1);
@@ -184,8 +184,8 @@ TEST(DecoderCacheTest, ASourceWithoutElementsSharesNothing) {
 TEST(DecoderCacheTest, AnUnchangedSlotIsAlsoGathered) {
   Tape<float> tape;
   Arena arena;
-  DecoderCache<float> cache(Begin(tape, {}), {.rows = 6, .vocabulary = 10},
-                            arena);
+  DecoderStateStore<float> cache(Begin(tape, {}), {.rows = 6, .vocabulary = 10},
+                                 arena);
   const DecoderState<float> state = cache.View(tape);
   cache.Gather(state, {0, 0, 1, 1, 2, 2}, 2);
   const DecoderState<float> view = cache.View(tape);
@@ -201,7 +201,7 @@ TEST(DecoderCacheTest, AStepMayMoveTheValuesOfSlots) {
   Arena arena;
   DecoderState<float> begin = Begin(tape, {});
   begin.SetRowValue(kUnused, tape.Constant({3, 2}, {1, 2, 3, 4, 5, 6}));
-  DecoderCache<float> cache(begin, {.rows = 3, .vocabulary = 10}, arena);
+  DecoderStateStore<float> cache(begin, {.rows = 3, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   // The values are exchanged, so writing one of them first would overwrite the
   // other.
@@ -218,8 +218,8 @@ TEST(DecoderCacheTest, ARowMayBeWhatAStepAppended) {
   enum { kPositions, kRow };
   Tape<float> tape;
   Arena arena;
-  DecoderCache<float> cache(DecoderState<float>(tape, 3, {}, 2),
-                            {.rows = 3, .vocabulary = 10}, arena);
+  DecoderStateStore<float> cache(DecoderState<float>(tape, 3, {}, 2),
+                                 {.rows = 3, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   const Var<float> whole =
       state.Append(kPositions, tape.Constant({3, 1, 1}, {1, 2, 3}));
@@ -233,9 +233,9 @@ TEST(DecoderCacheTest, ARowMayBeWhatAStepAppended) {
 TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
   Tape<float> tape;
   Arena arena;
-  DecoderCache<float> cache(DecoderState<float>(tape, 1, {}, kNumSlots),
-                            {.rows = 3, .vocabulary = 10, .positions = 50},
-                            arena);
+  DecoderStateStore<float> cache(DecoderState<float>(tape, 1, {}, kNumSlots),
+                                 {.rows = 3, .vocabulary = 10, .positions = 50},
+                                 arena);
   cache.Gather(cache.View(tape), {0, 0, 0}, 3);
   const Tape<float>::Mark mark = tape.Save();
   for (int step = 0; step < 50; ++step) {
@@ -275,7 +275,7 @@ TEST(DecoderCacheTest, ContainsAllRowsAfterAnyReordering) {
     int64_t beam = 1;
     Tape<float> tape;
     Arena arena;
-    DecoderCache<float> cache(
+    DecoderStateStore<float> cache(
         DecoderState<float>(tape, sources, /*lengths=*/{}, /*num_slots=*/3),
         {.rows = sources * max_beam, .vocabulary = 1}, arena);
     // The numbers that each row has read.
@@ -359,8 +359,8 @@ TEST(DecoderCacheTest, ContainsAllRowsAfterAnyReordering) {
 TEST(DecoderCacheTest, GatherDropsOtherRows) {
   Tape<float> tape;
   Arena arena;
-  DecoderCache<float> cache(DecoderState<float>(tape, 2, {}, kNumSlots),
-                            {.rows = 4, .vocabulary = 10}, arena);
+  DecoderStateStore<float> cache(DecoderState<float>(tape, 2, {}, kNumSlots),
+                                 {.rows = 4, .vocabulary = 10}, arena);
   cache.View(tape).Append(kCache, tape.Full({2, 3, 1}, 9));
   EXPECT_FALSE(cache.View(tape)[kCache].has_value());
   // Rows are rearranged before any position is kept.
@@ -380,8 +380,8 @@ TEST(DecoderCacheTest, GatherDropsOtherRows) {
 TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
   Tape<float> tape;
   Arena arena;
-  DecoderCache<float> cache(DecoderState<float>(tape, 2, {}, kNumSlots),
-                            {.rows = 4, .vocabulary = 10}, arena);
+  DecoderStateStore<float> cache(DecoderState<float>(tape, 2, {}, kNumSlots),
+                                 {.rows = 4, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   state.Append(kCache, tape.Constant({2, 2, 1}, {1, 2, 3, 4}));
   state.SetRowValue(kHidden, tape.Constant({2, 2}, {10, 11, 20, 21}));
@@ -407,19 +407,19 @@ TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
 TEST(DecoderCacheDeathTest, RefusesAddedRowsWithOtherSlots) {
   Tape<float> tape;
   Arena arena;
-  DecoderCache<float> cache(Begin(tape, {}), {.rows = 9, .vocabulary = 10},
-                            arena);
+  DecoderStateStore<float> cache(Begin(tape, {}), {.rows = 9, .vocabulary = 10},
+                                 arena);
   EXPECT_DEATH(cache.AddRows(Begin(tape, {})), "slot 0 of added rows");
-  DecoderCache<float> empty(DecoderState<float>(tape, 1, {}, kNumSlots),
-                            {.rows = 9, .vocabulary = 10}, arena);
+  DecoderStateStore<float> empty(DecoderState<float>(tape, 1, {}, kNumSlots),
+                                 {.rows = 9, .vocabulary = 10}, arena);
   EXPECT_DEATH(empty.AddRows(Begin(tape, {})), "slot 0 of added rows");
 }
 
 TEST(DecoderCacheDeathTest, RefusesGradients) {
   Tape<float> tape;
   Arena arena;
-  DecoderCache<float> cache(DecoderState<float>(tape, 1, {}, kNumSlots),
-                            {.rows = 1, .vocabulary = 10}, arena);
+  DecoderStateStore<float> cache(DecoderState<float>(tape, 1, {}, kNumSlots),
+                                 {.rows = 1, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   EXPECT_DEATH(state.Append(kCache, tape.Input({1, 1, 1}, {1})),
                "no gradient passes through a cache");
@@ -428,8 +428,8 @@ TEST(DecoderCacheDeathTest, RefusesGradients) {
 TEST(DecoderCacheDeathTest, RejectsTooManyRows) {
   Tape<float> tape;
   Arena arena;
-  DecoderCache<float> cache(Begin(tape, {}), {.rows = 3, .vocabulary = 10},
-                            arena);
+  DecoderStateStore<float> cache(Begin(tape, {}), {.rows = 3, .vocabulary = 10},
+                                 arena);
   const DecoderState<float> state = cache.View(tape);
   EXPECT_DEATH(cache.Gather(state, {0, 0, 1, 1}, 2), "4 rows, at most 3");
   EXPECT_DEATH(cache.Gather(state, {0, 1, 2}, 2), "2 rows a source");

@@ -40,11 +40,12 @@ TEST(DecoderCacheTest, ACachedStepHasTheBitsOfAStepWithoutCache) {
     };
     forward.BeginStep();
     Arena arena;
-    DecoderCache<float> cache(decoder.Begin(forward, {.sources = kSources}),
-                              {.rows = kSources * beam,
-                               .vocabulary = kVocabulary,
-                               .positions = decoder.longest_position()},
-                              arena);
+    DecoderStateStore<float> cache(
+        decoder.Begin(forward, {.sources = kSources}),
+        {.rows = kSources * beam,
+         .vocabulary = kVocabulary,
+         .positions = decoder.longest_position()},
+        arena);
     std::vector<std::vector<int32_t>> read(kSources);
     const Tape<float>::Mark mark = tape.Save();
     for (int step = 0; step < kSteps; ++step) {

@@ -311,7 +311,7 @@ TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
   const Batch batch = MakeBatch(pairs, examples, tape.arena());
   const Var<float> all = model->Run(forward, batch);
   const ScratchScope<float> scratch(tape);
-  DecoderCache<float> cache(
+  DecoderStateStore<float> cache(
       model.Begin(forward, batch.source.ids, batch.source.lengths),
       {.rows = batch.source.rows, .vocabulary = kTargetWords}, tape.scratch());
   for (int64_t t = 0; t < batch.input.time; ++t) {

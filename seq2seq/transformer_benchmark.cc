@@ -194,7 +194,7 @@ class RandomLanguageModel {
       prompt.push_back(static_cast<int32_t>(
           random.UniformIntAt(static_cast<uint64_t>(i), kVocabulary)));
     }
-    const std::vector<SearchSource> sources(
+    const std::vector<SourceSearchInputs> sources(
         rows, {.max_length = steps + 1, .prompt = prompt});
     const EnsembleMember member = {&decoder_, &*forward_};
     size_t choices = 0;

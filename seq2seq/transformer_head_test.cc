@@ -49,7 +49,7 @@ struct Head {
     std::copy(values.begin(), values.end(), run.value(name).begin());
   }
 
-  mutable LayerRun<T> run;
+  mutable LayerTestHarness<T> run;
   EmbeddingLayer<T> embedding;
   TransformerHead<T> head;
 };

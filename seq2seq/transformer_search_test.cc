@@ -184,7 +184,7 @@ TEST(TransformerAlignmentTest, OnlySplitsTheMemoryOfItsLayer) {
         return Memory<float>{
             .sources = 2, .values = values, .lengths = lengths};
       }};
-  const std::vector<SearchSource> sources(2, {.max_length = 6});
+  const std::vector<SourceSearchInputs> sources(2, {.max_length = 6});
   SearchConfig config;
   config.set_beam(3);
   const auto search = [&](bool want_weights) {
@@ -227,7 +227,7 @@ TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
       {&decoder, &forward,
        [](Forward<float>&) { return Memory<float>{.sources = 2}; }}};
   const Ids prompts[] = {{0, 1, 2}, {5, 4, 3}};
-  const std::vector<SearchSource> sources = {
+  const std::vector<SourceSearchInputs> sources = {
       {.max_length = 20, .prompt = prompts[0]},
       {.max_length = 4, .prompt = prompts[1]}};
   SearchConfig config;

@@ -46,7 +46,7 @@ constexpr char kScores[] = "scores";
 // Returns the fraction of the alignment's heads whose key selection contains a
 // source position: [sources, target positions, source positions]. Empty without
 // a key selection.
-std::vector<float> SelectedKeys(const SiteRecorder<float>& recorder,
+std::vector<float> SelectedKeys(const SiteValueRecorder<float>& recorder,
                                 const AlignmentChoice& choice) {
   std::vector<AttentionMap<float>> maps = AttentionMaps(recorder, kScores);
   for (AttentionMap<float>& map : maps) {
@@ -64,7 +64,7 @@ BleuTokenizer BleuTokenizerOf(const EvaluationSet& set) {
 
 }  // namespace
 
-TokenScoreSums TranslationModel::PredictTokens(
+TokenScoreSums TranslationModel::ScoreTargetTokens(
     Forward<float>& forward, const ParallelCorpus& pairs) const {
   const EncoderDecoder<float>& model = translator_.model();
   TokenScoreSums sum;
@@ -101,9 +101,9 @@ TranslationModel::AlignmentScores TranslationModel::ScoreAlignments(
       [&](Forward<float>& passes,
           absl::Span<const int64_t> examples) -> std::vector<Aligned> {
     const Batch batch = MakeBatch(encoded, examples, passes.tape().arena());
-    SiteRecorder<float> recorder(sites);
+    SiteValueRecorder<float> recorder(sites);
     {
-      const ScopedHook<float> watch(passes, &recorder);
+      const ScopedExtraHook<float> watch(passes, &recorder);
       model.Run(passes, batch);
     }
     const std::vector<float> weights =
@@ -162,7 +162,7 @@ EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
                             /*want_weights=*/false);
   const bool raw = !set.references.empty();
   EvaluatedSet evaluated = {.set = set.name, .length_unit = "source tokens"};
-  std::vector<ExampleMetric>& metrics = evaluated.metrics;
+  std::vector<MetricStatistics>& metrics = evaluated.metrics;
   metrics = {{"bleu", &kBleu},
              {"chrf", &kChrf, /*of_single_examples=*/true},
              {"exact_match"}};
@@ -200,8 +200,9 @@ EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
          .output = output,
          .length = static_cast<int64_t>(pair.source.size())});
   }
-  for (ExampleMetric& metric : metrics) metric.name += set.suffix;
-  const TokenScoreSums tokens = PredictTokens(forward, EncodePairs(set.pairs));
+  for (MetricStatistics& metric : metrics) metric.name += set.suffix;
+  const TokenScoreSums tokens =
+      ScoreTargetTokens(forward, EncodePairs(set.pairs));
   const auto count = static_cast<double>(tokens.count);
   const auto add = [&](absl::string_view name, double value) {
     evaluated.totals[absl::StrCat(name, set.suffix)] = value;
@@ -264,7 +265,7 @@ std::vector<EvaluatedSet> TranslationModel::Evaluate(Forward<float>& forward,
     evaluated.push_back(EvaluateSet(forward, *set));
   }
   if (split == Split::kTrain && data_.cut_tokens > 0) {
-    const TokenScoreSums tokens = PredictTokens(forward, train_);
+    const TokenScoreSums tokens = ScoreTargetTokens(forward, train_);
     evaluated.push_back(
         {.totals = {
              {"d2l_loss", tokens.loss / static_cast<double>(tokens.count) /

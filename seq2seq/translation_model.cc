@@ -95,8 +95,8 @@ std::string PathOfDecoder(const EncoderDecoderConfig& config) {
   if (config.has_transformer()) return "transformer";
   return absl::StrCat(
       "attention.",
-      ChooseOption(config.attention(),
-                   *Attention::descriptor()->FindOneofByName("score"))
+      FindOptionsInOneof(config.attention(),
+                         *Attention::descriptor()->FindOneofByName("score"))
           .path);
 }
 
@@ -133,7 +133,7 @@ TranslationModel::TranslationModel(
 
 void TranslationModel::ValidateData(ConfigProblems& problems) const {
   const EncoderDecoder<float>& model = translator_.model();
-  const SequenceLengths longest = LongestSentences();
+  const SequenceLengths longest = LongestSentenceLengths();
   const auto check = [&](int64_t known, int64_t needed, const char* side,
                          const std::string& path) {
     if (needed <= known) return;
@@ -175,7 +175,7 @@ absl::StatusOr<TranslationModel::EncodedInput> TranslationModel::Read(
     encoded.example = &pairs[static_cast<size_t>(request.example)];
     encoded.source = encoded.example->source;
   }
-  REGARD_RETURN_IF_ERROR(translator_.CheckSource(encoded.source));
+  REGARD_RETURN_IF_ERROR(translator_.CheckSourceLength(encoded.source));
   encoded.notes = SourceNotes(encoded.source, translator_);
   return encoded;
 }
@@ -210,7 +210,7 @@ absl::StatusOr<TraceablePrediction<float>> TranslationModel::Trace(
       REGARD_RETURN_IF_ERROR(
           CheckTracedSize("target", target.size(), options.most_tokens));
     }
-    const absl::Status known = translator_.CheckTarget(target);
+    const absl::Status known = translator_.CheckTargetLength(target);
     if (!known.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("target: ", known.message()));
@@ -307,7 +307,7 @@ TraceablePrediction<float> TranslationModel::TracePair(
   return traced;
 }
 
-SequenceLengths TranslationModel::LongestSentences() const {
+SequenceLengths TranslationModel::LongestSentenceLengths() const {
   SequenceLengths longest = {};
   const auto measure = [&](const ParallelCorpus& pairs) {
     for (int64_t i = 0; i < pairs.size(); ++i) {
@@ -345,7 +345,7 @@ int64_t TranslationModel::CountWork(absl::Span<const int64_t> examples) const {
 
 // Returns `examples` by descending target length, the order in which a decoder
 // can stop computing rows that ended.
-absl::Span<const int64_t> TranslationModel::LongestFirst(
+absl::Span<const int64_t> TranslationModel::LongestTargetFirst(
     absl::Span<const int64_t> examples, Arena& arena) const {
   auto* const order = arena.New<int64_t>(static_cast<int64_t>(examples.size()));
   std::copy(examples.begin(), examples.end(), order);
@@ -364,7 +364,7 @@ void TranslationModel::Loss(Forward<float>& forward,
   Tape<float>& tape = forward.tape();
   // Each example keeps its own random numbers.
   RandomState random = tape.random();
-  random.examples = LongestFirst(examples, tape.arena());
+  random.examples = LongestTargetFirst(examples, tape.arena());
   tape.set_random(random);
   const EncoderDecoder<float>& model = translator_.model();
   const Batch batch = MakeBatch(train_, random.examples, tape.arena());

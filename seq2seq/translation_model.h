@@ -90,8 +90,8 @@ class TranslationModel : public Model<float> {
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const;
   // Traces a pair of sentences, given as words without <eos>. The sentences
-  // must pass CheckSource() and CheckTarget(). `gold` is empty if the gold
-  // alignment is not known.
+  // must pass CheckSourceLength() and CheckTargetLength(). `gold` is empty if
+  // the gold alignment is not known.
   TraceablePrediction<float> TracePair(
       absl::Span<const std::string> source,
       absl::Span<const std::string> target,
@@ -100,7 +100,7 @@ class TranslationModel : public Model<float> {
   // The number of ids of the longest source and of the longest target in all
   // splits and epochs, <eos> included. An upper bound if subwords are sampled.
   // 0 without data.
-  SequenceLengths LongestSentences() const;
+  SequenceLengths LongestSentenceLengths() const;
 
   // Returns the signatures of bleu, chrf, chrf++ and ter in sacreBLEU's format.
   // The keys are the names of the metrics with their prefixes.
@@ -129,12 +129,12 @@ class TranslationModel : public Model<float> {
   };
   absl::StatusOr<EncodedInput> Read(const PredictionRequest& request) const;
 
-  absl::Span<const int64_t> LongestFirst(absl::Span<const int64_t> examples,
-                                         Arena& arena) const;
+  absl::Span<const int64_t> LongestTargetFirst(
+      absl::Span<const int64_t> examples, Arena& arena) const;
   // Scores the prediction of each target token from the true tokens before it,
   // without dropout and label smoothing.
-  TokenScoreSums PredictTokens(Forward<float>& forward,
-                               const ParallelCorpus& pairs) const;
+  TokenScoreSums ScoreTargetTokens(Forward<float>& forward,
+                                   const ParallelCorpus& pairs) const;
   struct AlignmentScores {
     AlignmentErrorRate errors;
     // The number of gold alignments between words that the model read. 0

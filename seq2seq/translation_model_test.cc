@@ -229,7 +229,7 @@ TEST(TranslationModelTest, FindsTheLongestSentencesOfAllSplits) {
     }
     const TranslationModel model(SmallModel(), AttentionRegistry(),
                                  std::move(data), ModelOptions());
-    EXPECT_EQ(model.LongestSentences(), (SequenceLengths{5, 3}));
+    EXPECT_EQ(model.LongestSentenceLengths(), (SequenceLengths{5, 3}));
   }
 }
 

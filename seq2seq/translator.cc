@@ -65,7 +65,7 @@ std::vector<std::vector<Translation>> TranslateBatch(
   const PaddedIds padded = PadSequences(
       static_cast<int64_t>(order.size()), Vocabulary::kPad, arena,
       [&](int64_t row) { return absl::MakeConstSpan(sources[order[row]]); });
-  std::vector<SearchSource> limits;
+  std::vector<SourceSearchInputs> limits;
   for (const size_t i : order) {
     limits.push_back(
         {LongestTranslation(members, sources[i], search), KeyOf(sources[i])});
@@ -183,12 +183,12 @@ int64_t Translator::longest_target() const {
   return model_.decoder->longest_position();
 }
 
-absl::Status Translator::CheckSource(
+absl::Status Translator::CheckSourceLength(
     absl::Span<const std::string> words) const {
   return CheckLength("source", EncodeSource(words), longest_source());
 }
 
-absl::Status Translator::CheckTarget(
+absl::Status Translator::CheckTargetLength(
     absl::Span<const std::string> words) const {
   return CheckLength("target", EncodeTarget(words), longest_target());
 }

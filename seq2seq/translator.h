@@ -76,17 +76,18 @@ class Translator {
   int64_t longest_target() const;
   // Returns an error if the model does not support a source or a target of this
   // length.
-  absl::Status CheckSource(absl::Span<const std::string> words) const;
-  absl::Status CheckTarget(absl::Span<const std::string> words) const;
+  absl::Status CheckSourceLength(absl::Span<const std::string> words) const;
+  absl::Status CheckTargetLength(absl::Span<const std::string> words) const;
   // Returns the maximum number of ids that a search generates for `source`,
   // <eos> included.
   int64_t MaxOutputIds(absl::Span<const std::string> source,
                        const SearchConfig& search) const;
-  // Truncates `words` to the longest target that passes CheckTarget(). A
+  // Truncates `words` to the longest target that passes CheckTargetLength(). A
   // translation that did not end may be one word too long.
   void TruncateTarget(std::vector<std::string>* words) const;
 
-  // Calls TranslateIds() with only this model. Sources must pass CheckSource().
+  // Calls TranslateIds() with only this model. Sources must pass
+  // CheckSourceLength().
   std::vector<std::vector<Translation>> Translate(
       Forward<float>& forward,
       absl::Span<const std::vector<std::string>> sources,

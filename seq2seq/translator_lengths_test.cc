@@ -53,13 +53,13 @@ TEST(TranslatorTest, ALongSourceIsAnError) {
     SCOPED_TRACE(config);
     const Translator translator = TranslatorOfAB(config);
     const std::vector<std::string> four(4, "a"), five(5, "a");
-    ASSERT_TRUE(translator.CheckSource(four).ok());
+    ASSERT_TRUE(translator.CheckSourceLength(four).ok());
     Tape<float> tape;
     Forward<float> forward(tape, translator.parameters(), nullptr);
     EXPECT_LE(translator.Translate(forward, {four}, SearchConfig(), false)[0][0]
                   .num_choices(),
               10);
-    EXPECT_EQ(translator.CheckSource(five).message(),
+    EXPECT_EQ(translator.CheckSourceLength(five).message(),
               "the source has 6 tokens, including <eos>; the model supports at "
               "most 5");
     EXPECT_DEATH(translator.Translate(forward, {five}, SearchConfig(), false),
@@ -95,11 +95,11 @@ TEST(TranslatorTest, ALongTargetIsCut) {
       "encoder { embedding: 4 hidden: 6 } decoder { embedding: 4 hidden: 6 } "
       "attention { relative_dot { max_position: 5 } }");
   std::vector<std::string> words(4, "a");
-  EXPECT_TRUE(translator.CheckTarget(words).ok());
+  EXPECT_TRUE(translator.CheckTargetLength(words).ok());
   translator.TruncateTarget(&words);
   EXPECT_EQ(words.size(), 4u);
   words.resize(5, "b");
-  EXPECT_FALSE(translator.CheckTarget(words).ok());
+  EXPECT_FALSE(translator.CheckTargetLength(words).ok());
   translator.TruncateTarget(&words);
   EXPECT_EQ(words, std::vector<std::string>(4, "a"));
 }

@@ -32,7 +32,7 @@ std::vector<std::string> SideNotes(absl::string_view side,
                                    size_t ids, const Vocabulary& vocabulary) {
   const size_t read = std::min(words.size(), ids);
   std::vector<std::string> notes =
-      UnknownWords(vocabulary).UnknownWordNotes(words.first(read));
+      UnknownWordReporter(vocabulary).UnknownWordNotes(words.first(read));
   if (read < words.size()) {
     notes.insert(notes.begin(),
                  absl::StrCat("the ", side, " is cut: only ", read, " of ",
@@ -57,7 +57,7 @@ std::vector<std::string> TokenizeTarget(absl::string_view text,
                      translator.target_vocabulary());
 }
 
-std::vector<std::string> UnknownWords::UnknownWordNotes(
+std::vector<std::string> UnknownWordReporter::UnknownWordNotes(
     absl::Span<const std::string> words) {
   std::vector<std::string> notes;
   for (const std::string& word : words) {

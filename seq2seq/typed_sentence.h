@@ -23,9 +23,9 @@ std::vector<std::string> TokenizeTarget(absl::string_view text,
 
 // Lists the words that a vocabulary lacks, each once and at most 20 in total.
 // The vocabulary must outlive this object.
-class UnknownWords {
+class UnknownWordReporter {
  public:
-  explicit UnknownWords(const Vocabulary& vocabulary)
+  explicit UnknownWordReporter(const Vocabulary& vocabulary)
       : vocabulary_(vocabulary) {}
 
   // Returns notes about unknown words in `words`. Omits words that an earlier

@@ -20,9 +20,9 @@ Vocabulary VocabularyOf(const std::vector<std::string>& words) {
   return Vocabulary(counts);
 }
 
-TEST(UnknownWords, AreNamedOnce) {
+TEST(UnknownWordReporter, AreNamedOnce) {
   const Vocabulary vocabulary = VocabularyOf({"a"});
-  UnknownWords unknown(vocabulary);
+  UnknownWordReporter unknown(vocabulary);
   EXPECT_THAT(unknown.UnknownWordNotes({"b", "a", "<unk>", "<eos>", "b"}),
               ElementsAre("the model does not know 'b'",
                           "the model does not know '<eos>'"));
@@ -32,11 +32,11 @@ TEST(UnknownWords, AreNamedOnce) {
                                        std::string(59, 'c'), "~'")));
 }
 
-TEST(UnknownWords, AreNamedUpToTwenty) {
+TEST(UnknownWordReporter, AreNamedUpToTwenty) {
   std::vector<std::string> words;
   for (int i = 0; i < 100; ++i) words.push_back(absl::StrCat("word", i));
   const Vocabulary vocabulary;
-  UnknownWords unknown(vocabulary);
+  UnknownWordReporter unknown(vocabulary);
   const std::vector<std::string> notes = unknown.UnknownWordNotes(words);
   ASSERT_EQ(notes.size(), 21);
   EXPECT_EQ(notes[19], "the model does not know 'word19'");

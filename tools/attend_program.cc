@@ -213,7 +213,7 @@ absl::Status CheckSizes(const Call& call) {
 }
 
 // Returns the scores [batch, heads, queries, keys], with NaN for masked keys.
-std::vector<double> VisibleScores(const SiteRecorder<double>::Seen& scores,
+std::vector<double> VisibleScores(const SiteValueRecorder<double>::Seen& scores,
                                   const Mask& mask) {
   const Shape& shape = scores.shape;
   std::vector<double> visible = scores.value;
@@ -234,10 +234,10 @@ absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
                                            int seed) {
   REGARD_RETURN_IF_ERROR(CheckSizes(call));
   parameters.Finalize(static_cast<uint64_t>(seed));
-  REGARD_RETURN_IF_ERROR(WithErrorPrefix(CheckMemory(parameters)));
+  REGARD_RETURN_IF_ERROR(EnsureErrorPrefix(CheckMemory(parameters)));
   Tape<double> tape;
   Forward<double> forward(tape, parameters, nullptr);
-  SiteRecorder<double> sites(
+  SiteValueRecorder<double> sites(
       {"attention/scores", "attention/weights", "attention/context"});
   forward.set_hook(&sites);
   forward.BeginStep();
@@ -323,8 +323,8 @@ absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
 absl::StatusOr<std::vector<Output>> AttendProjected(
     const std::string& text, const AttentionRegistry& scorers,
     const AttentionInputs& arrays, int seed) {
-  const MultiHeadWidths widths = {arrays.queries.shape[2], arrays.keys.shape[2],
-                                  arrays.values.shape[2]};
+  const MultiHeadInputWidths widths = {
+      arrays.queries.shape[2], arrays.keys.shape[2], arrays.values.shape[2]};
   MultiHead config;
   REGARD_RETURN_IF_ERROR(ReadConfigFlag(
       "--multi_head", text,

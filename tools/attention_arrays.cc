@@ -303,7 +303,7 @@ absl::StatusOr<AttentionInputs> ArraysOf(JsonFile file) {
 
 absl::StatusOr<AttentionInputs> ReadTensors(const std::string& path) {
   absl::StatusOr<SafetensorsReader> file = SafetensorsReader::Open(path);
-  if (!file.ok()) return WithErrorPrefix(file.status());
+  if (!file.ok()) return EnsureErrorPrefix(file.status());
   std::string problems;
   const AddProblem complain = [&](const std::string&,
                                   const std::string& problem) {

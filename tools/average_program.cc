@@ -62,7 +62,7 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   if (last == 0) {
     const absl::StatusOr<FoundCheckpoints> found =
         FindCheckpoints(ResolveUserPath(run), kMaxByDefault);
-    if (!found.ok()) return ExitCode(WithErrorPrefix(found.status()));
+    if (!found.ok()) return ExitCode(EnsureErrorPrefix(found.status()));
     last = std::max<int>(1, static_cast<int>(found->checkpoints.size()));
   }
   std::string weights = absl::StrCat("training.initial_weights={run: \"",

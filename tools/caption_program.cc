@@ -47,7 +47,7 @@ constexpr char kUsage[] =
     "photo.jpg";
 
 struct Arguments {
-  RunFlags run;
+  RunSelectionFlags run;
   std::string prompt;
   int length = -1;  // -1 if not given
   SearchFlags search;
@@ -58,7 +58,7 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  AddRunFlags(line, &arguments->run);
+  AddRunSelectionFlags(line, &arguments->run);
   AddPrecisionFlag(line, &arguments->run.precision);
   line.Text("prompt", "TEXT", &arguments->prompt,
             "text that each caption begins with", "as in training");

@@ -98,11 +98,11 @@ absl::Status PrintAll(const Run& run, SentenceEmbedder& embedder, bool pairs) {
 }
 
 absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
-  RunFlags flags;
+  RunSelectionFlags flags;
   bool pairs = false;
   int threads = HardwareThreads();
   CommandLine line(kUsage);
-  AddRunFlags(line, &flags);
+  AddRunSelectionFlags(line, &flags);
   AddPrecisionFlag(line, &flags.precision);
   line.Switch("pairs", &pairs,
               "prints the similarity of each pair of sentences, from -1 to 1");

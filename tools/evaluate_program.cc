@@ -42,7 +42,7 @@ constexpr char kUsage[] =
     "  evaluate --run=runs/pairs --set search.beam=5 --json";
 
 struct Arguments {
-  RunFlags run;
+  RunSelectionFlags run;
   OpenRunOptions options = {.data = true};
   std::string text;
   int stride = 0;
@@ -53,7 +53,7 @@ struct Arguments {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   std::vector<std::string>& overrides = arguments->options.overrides;
-  AddRunFlags(line, &arguments->run);
+  AddRunSelectionFlags(line, &arguments->run);
   AddPrecisionFlag(line, &arguments->run.precision);
   line.Repeated("set", "PATH=VALUE", &overrides, kSetHelp);
   line.Text("text", "FILE", &arguments->text,
@@ -109,7 +109,7 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
 
 // Evaluates the run without the interventions of --set, for comparison. Returns
 // nullopt if --set contains no interventions.
-absl::StatusOr<std::optional<Evaluation>> EvaluateUntouched(
+absl::StatusOr<std::optional<EvaluationResults>> EvaluateUntouched(
     Arguments arguments, const Plugins& plugins) {
   const size_t set =
       std::erase_if(arguments.options.overrides, [](absl::string_view change) {
@@ -129,7 +129,7 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   }
   WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
-  const Evaluation evaluation = EvaluateAll(run.task(), run.forward());
+  const EvaluationResults evaluation = EvaluateAll(run.task(), run.forward());
   if (!arguments.text.empty() && evaluation.metrics.empty()) {
     return absl::InvalidArgumentError(
         "error: --text: the file is too short; it must contain at least two "
@@ -140,7 +140,7 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
         "note: nothing is evaluated: the data has no dev or test split\n",
         stderr);
   }
-  REGARD_ASSIGN_OR_RETURN(const std::optional<Evaluation> untouched,
+  REGARD_ASSIGN_OR_RETURN(const std::optional<EvaluationResults> untouched,
                           EvaluateUntouched(arguments, plugins));
   std::map<std::string, double> differences;
   if (untouched.has_value()) {

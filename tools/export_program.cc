@@ -32,10 +32,10 @@ constexpr char kUsage[] =
     "  export --run=runs/images vit_folder";
 
 absl::Status Export(int argc, char** argv, const Plugins& plugins) {
-  RunFlags flags;
+  RunSelectionFlags flags;
   std::vector<std::string> folders;
   CommandLine line(kUsage);
-  AddRunFlags(line, &flags, /*otherwise=*/"");
+  AddRunSelectionFlags(line, &flags, /*otherwise=*/"");
   line.Positional(&folders, "FOLDER");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (folders.size() != 1) {
@@ -45,7 +45,7 @@ absl::Status Export(int argc, char** argv, const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins));
   REGARD_RETURN_IF_ERROR(CheckNoInterventions(run, "export"));
   const std::string folder = ResolveUserPath(folders[0]);
-  REGARD_RETURN_IF_ERROR(WithErrorPrefix(
+  REGARD_RETURN_IF_ERROR(EnsureErrorPrefix(
       WritePretrainedFolder(run.task().model(), folder, SystemFiles())));
   std::printf("%s\n", folder.c_str());
   return absl::OkStatus();

@@ -58,7 +58,7 @@ constexpr size_t kMaxWaiting = 64;
 constexpr int kLength = 500;
 
 struct Arguments {
-  RunFlags run;
+  RunSelectionFlags run;
   SearchFlags flags;
   GenerationOptions options;
   bool asked_length = false;  // whether --length was given
@@ -69,7 +69,7 @@ struct Arguments {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   int length = -1;  // -1 if not given
-  AddRunFlags(line, &arguments->run);
+  AddRunSelectionFlags(line, &arguments->run);
   AddPrecisionFlag(line, &arguments->run.precision);
   AddGenerationFlags(line, &arguments->flags);
   line.Number("length", &length, 0, INT_MAX, kLengthHelp,
@@ -134,8 +134,9 @@ class Session {
   bool Stream();
   // Writes the best texts of each prompt.
   bool WriteBest();
-  TextStream TextAfter(size_t prompt) const {
-    return TextStream(model_.vocabulary(), ids_[prompt].back(), options_.stops);
+  IncrementalTextDecoder TextAfter(size_t prompt) const {
+    return IncrementalTextDecoder(model_.vocabulary(), ids_[prompt].back(),
+                                  options_.stops);
   }
   // Writes text, and flushes at the end of a line.
   bool Write(absl::string_view text);
@@ -195,7 +196,7 @@ bool Session::Write(absl::string_view text) {
 }
 
 bool Session::Stream() {
-  std::vector<TextStream> streams;
+  std::vector<IncrementalTextDecoder> streams;
   std::vector<std::string> texts = prompts_;
   for (size_t i = 0; i < prompts_.size(); ++i) streams.push_back(TextAfter(i));
   in_line_ = true;  // the text may stay empty
@@ -224,7 +225,7 @@ bool Session::WriteBest() {
   bool written = true;
   for (size_t i = 0; i < found.size(); ++i) {
     for (const Hypothesis& hypothesis : found[i]) {
-      TextStream stream = TextAfter(i);
+      IncrementalTextDecoder stream = TextAfter(i);
       std::string text = prompts_[i];
       for (const int32_t id : hypothesis.ids) text += stream.Append(id);
       text += stream.Finish();

@@ -88,7 +88,7 @@ struct Arguments {
   std::string from;
   std::string out;
   std::string arrays;
-  FigureChoice figures;
+  LayerHeadSelection figures;
   std::string explain;
   int query = -1;  // -1 if not given
   int key = -1;    // -1 if not given
@@ -184,7 +184,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
         "--explain cannot be combined with --sites, --patch, --out or "
         "--arrays; run inspect once for each");
   }
-  const FigureChoice& figures = arguments->figures;
+  const LayerHeadSelection& figures = arguments->figures;
   if ((figures.layer >= 0 || (figures.head >= 0 && !explains)) &&
       !absl::EndsWith(arguments->out, ".svg")) {
     std::fputs(
@@ -300,7 +300,7 @@ absl::StatusOr<InspectedPrediction> Look(const Arguments& arguments,
   InspectedPrediction prediction = {
       .inspection = Inspect(forward, asked.traced, {.chosen = chosen})};
   if (!asked.other.has_value()) return prediction;
-  absl::StatusOr<PatchedOutput> patched =
+  absl::StatusOr<PatchingResult> patched =
       Patch(forward, asked.traced, *asked.other, arguments.patch, chosen);
   REGARD_RETURN_IF_ERROR(Located("--patch", patched.status()));
   prediction.patched = *std::move(patched);
@@ -323,8 +323,8 @@ absl::StatusOr<SiteShapes> Sites(const Arguments& arguments, const Run& run,
   } else {
     REGARD_ASSIGN_OR_RETURN(const EncodedInput asked,
                             AskRun(arguments, run, plugins));
-    SiteRecorder<float> recorder({"*"});
-    const ScopedHook<float> watch(run.forward(), &recorder);
+    SiteValueRecorder<float> recorder({"*"});
+    const ScopedExtraHook<float> watch(run.forward(), &recorder);
     run.forward().BeginStep();
     asked.traced.pass(run.forward());
     for (const auto& seen : recorder.seen()) sites[seen.site] = seen.shape;
@@ -431,11 +431,12 @@ absl::Status Show(const Arguments& arguments,
         : absl::EndsWith(out, ".svg")
             ? InspectionSvg(prediction, arguments.figures)
             : InspectionHtml(prediction, name);
-    REGARD_RETURN_IF_ERROR(WithErrorPrefix(WriteFileAtomically(out, content)));
+    REGARD_RETURN_IF_ERROR(
+        EnsureErrorPrefix(WriteFileAtomically(out, content)));
     if (!arguments.json) std::printf("\nPage  %s\n", out.c_str());
   }
   if (arguments.arrays.empty()) return absl::OkStatus();
-  return WithErrorPrefix(
+  return EnsureErrorPrefix(
       WriteInspectionArrays(prediction, ResolveUserPath(arguments.arrays)));
 }
 
@@ -477,7 +478,7 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
                           Look(arguments, asked, run.forward()));
   if (absl::EndsWith(arguments.out, ".svg")) {
     REGARD_RETURN_IF_ERROR(
-        CheckFigureChoice(prediction.inspection, arguments.figures));
+        CheckLayerHeadSelection(prediction.inspection, arguments.figures));
   }
   return Show(arguments, prediction,
               is_run ? run.config().name() : arguments.model,

@@ -31,8 +31,8 @@ std::string RunOrLatest(const std::string& run) {
   return *latest;
 }
 
-void AddRunFlags(CommandLine& line, RunFlags* flags,
-                 absl::string_view otherwise) {
+void AddRunSelectionFlags(CommandLine& line, RunSelectionFlags* flags,
+                          absl::string_view otherwise) {
   line.Text("run", "DIR", &flags->run, kRunHelp, otherwise);
   line.Text("model", "DIR", &flags->model, kModelHelp);
 }
@@ -52,11 +52,12 @@ absl::StatusOr<std::optional<Precision>> ReadPrecision(
       "error: --precision must be float32 or bfloat16, got '", precision, "'"));
 }
 
-void UseLatestRun(RunFlags* flags) {
+void UseLatestRun(RunSelectionFlags* flags) {
   if (flags->model.empty()) flags->run = RunOrLatest(flags->run);
 }
 
-absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
+absl::StatusOr<Run> OpenRun(const RunSelectionFlags& flags,
+                            const Plugins& plugins,
                             const OpenRunOptions& options) {
   if (!flags.run.empty() && !flags.model.empty()) {
     return absl::InvalidArgumentError(

@@ -50,7 +50,7 @@ constexpr char kUsage[] =
     "  predict --run=runs/table --example=0 --example=1 --json";
 
 struct Arguments {
-  RunFlags run;
+  RunSelectionFlags run;
   std::vector<std::string> inputs;
   std::vector<std::string> example_numbers;
   std::vector<int64_t> examples;
@@ -62,7 +62,7 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  AddRunFlags(line, &arguments->run);
+  AddRunSelectionFlags(line, &arguments->run);
   AddPrecisionFlag(line, &arguments->run.precision);
   line.Repeated("example", "N", &arguments->example_numbers, kExampleHelp);
   line.Switch("json", &arguments->json, kJsonHelp);

@@ -51,15 +51,15 @@ inline constexpr char kRunDefault[] = "the latest run under runs/";
 std::string RunOrLatest(const std::string& run);
 
 // The flags that select a run.
-struct RunFlags {
+struct RunSelectionFlags {
   std::string run;
   std::string model;      // a Hugging Face model folder, instead of a run
   std::string precision;  // "float32", "bfloat16", or empty: as in training
 };
 
 // Adds --run and --model. --help shows `otherwise` as their default.
-void AddRunFlags(CommandLine& line, RunFlags* flags,
-                 absl::string_view otherwise = kRunDefault);
+void AddRunSelectionFlags(CommandLine& line, RunSelectionFlags* flags,
+                          absl::string_view otherwise = kRunDefault);
 
 // Adds --precision, for programs that compute with a model.
 void AddPrecisionFlag(CommandLine& line, std::string* precision);
@@ -68,11 +68,12 @@ absl::StatusOr<std::optional<Precision>> ReadPrecision(
     const std::string& precision);
 
 // Sets `run` to the latest run if the user passed neither --run nor --model.
-void UseLatestRun(RunFlags* flags);
+void UseLatestRun(RunSelectionFlags* flags);
 
 // Opens the run or model folder that the flags select. `run` or `model` must be
 // set.
-absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
+absl::StatusOr<Run> OpenRun(const RunSelectionFlags& flags,
+                            const Plugins& plugins,
                             const OpenRunOptions& options = {});
 
 // Prints "note: " and the note to standard error.

@@ -119,7 +119,7 @@ TEST(RunTest, PredictsFromItsFolder) {
 
 TEST(RunTest, AProbeSeesThePassesOfPredictions) {
   const regard::Run run = regard::Run::Open(kRun, BuiltInPlugins()).value();
-  SiteRecorder<float> recorder({"*decoder/attention/weights"});
+  SiteValueRecorder<float> recorder({"*decoder/attention/weights"});
   const PredictionRequest request = {.text = "they are watching ."};
   EXPECT_EQ(run.Predict(request, {}, &recorder)->text, "ils regardent .");
   // The keys are the four source words and <eos>. There is a pass for each of
@@ -199,7 +199,7 @@ TEST(RunTest, RunsTrainingExamplesLikeTheTrainer) {
   for (const std::optional<int64_t> step :
        {std::optional<int64_t>(), std::optional<int64_t>(7)}) {
     const double loss = LossOf(run, examples, step, &wanted);
-    SiteRecorder<float> reader({"*"});
+    SiteValueRecorder<float> reader({"*"});
     const auto read =
         run.Forward({.examples = examples, .step = step}, &reader, &gradients);
     ASSERT_TRUE(read.ok()) << read.status();
@@ -209,7 +209,7 @@ TEST(RunTest, RunsTrainingExamplesLikeTheTrainer) {
         loss);
     EXPECT_EQ(gradients.values(), wanted.values());
     EXPECT_FALSE(reader.seen().empty());
-    SiteRecorder<float> recorder({}, {"*decoder/attention/weights"});
+    SiteValueRecorder<float> recorder({}, {"*decoder/attention/weights"});
     const auto pass = [&](GradientSlab<float>* slab) {
       return run.Forward({.examples = examples, .step = step}, &recorder, slab);
     };
@@ -280,7 +280,7 @@ TEST(RunTest, AppliesInterventions) {
           HasSubstr("the nearest is 'step[*]/decoder/attention/context'")));
   // Returns the contexts from which the first two words are predicted.
   const auto contexts = [&](const std::string& replace) {
-    SiteRecorder<float> recorder({"*/context"});
+    SiteValueRecorder<float> recorder({"*/context"});
     const absl::StatusOr<regard::Run> run = open(replace);
     EXPECT_TRUE(
         run->Predict({.text = "they are watching ."}, {}, &recorder).ok());

@@ -36,10 +36,11 @@ absl::Status ReadInput(const Run& run, const InputProgram& program) {
             : program.add(line);
     status = added.status();
     if (!status.ok()) break;
-    written = *added && (reader.IsNextReady() || program.flush());
+    written = *added && (reader.HasPendingLine() || program.flush());
   }
   written = written && program.flush();
-  const TextCounts counts = {.carriage_returns = reader.carriage_returns()};
+  const TextCleanupCounts counts = {.carriage_returns =
+                                        reader.carriage_returns()};
   const std::string note = counts.Note("standard input");
   if (!note.empty()) program.tell(note);
   if (!written) return absl::OkStatus();  // ExitCode() reports the error

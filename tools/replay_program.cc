@@ -147,9 +147,10 @@ class Replay {
     }
     for (int i = 0; i < run_.config.num_shards(); ++i) {
       recorders_.push_back(
-          std::make_unique<SiteRecorder<float>>(arguments.sites));
+          std::make_unique<SiteValueRecorder<float>>(arguments.sites));
       hooks_.push_back(std::make_unique<ConfiguredHook<float>>(
-          SiteRequests{no_interventions_, statistics_}, run_.config.seed()));
+          SiteRequestsView{no_interventions_, statistics_},
+          run_.config.seed()));
     }
   }
 
@@ -165,7 +166,7 @@ class Replay {
                      }});
     REGARD_RETURN_IF_ERROR(trainer.Restore(begin_));
     TrainingCallbacks callbacks;
-    callbacks.updated = [&](const StepProgress& update) {
+    callbacks.updated = [&](const StepMeasurements& update) {
       if (arguments_.Watches(update.step - 1)) Record(update.step);
       if (update.step == end_.step) stop = SIGINT;
     };
@@ -198,18 +199,18 @@ class Replay {
         numbers_, absl::StrCat(end_.step).c_str(), digest_.c_str());
     if (!arguments_.arrays()) {
       if (!arguments_.out.empty()) {
-        return WithErrorPrefix(
+        return EnsureErrorPrefix(
             WriteFileAtomically(ResolveUserPath(arguments_.out), lines_));
       }
       std::fputs(lines_.c_str(), stdout);
       return absl::OkStatus();
     }
-    std::vector<TensorView> views;
+    std::vector<NamedTensorView> views;
     for (const auto& [name, seen] : arrays_) {
       views.push_back({name, Extents(seen.shape), seen.value});
     }
-    return WithErrorPrefix(WriteSafetensorsFile(ResolveUserPath(arguments_.out),
-                                                views, {}, SystemFiles()));
+    return EnsureErrorPrefix(WriteSafetensorsFile(
+        ResolveUserPath(arguments_.out), views, {}, SystemFiles()));
   }
 
  private:
@@ -264,7 +265,7 @@ class Replay {
 
   // Stores the observed values of an optimizer step.
   void Record(int64_t step) {
-    StatisticSums sums;
+    AccumulatedStatistics sums;
     for (size_t shard = 0; shard < hooks_.size(); ++shard) {
       hooks_[shard]->TakeStatistics(&sums);
       for (const auto& seen : recorders_[shard]->seen()) {
@@ -324,7 +325,7 @@ class Replay {
   absl::Status CheckWeights(const CheckpointContent& content) {
     REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                             SafetensorsReader::Open(end_.WeightsPath()));
-    for (const TensorView& view : content.weights) {
+    for (const NamedTensorView& view : content.weights) {
       std::vector<float> before(view.values.size());
       REGARD_RETURN_IF_ERROR(
           reader.Read(view.name, view.shape, absl::MakeSpan(before)));
@@ -344,7 +345,7 @@ class Replay {
   const google::protobuf::RepeatedPtrField<Intervention> no_interventions_;
   google::protobuf::RepeatedPtrField<SiteStatistic> statistics_;
   // One hook of each kind per shard.
-  std::vector<std::unique_ptr<SiteRecorder<float>>> recorders_;
+  std::vector<std::unique_ptr<SiteValueRecorder<float>>> recorders_;
   std::vector<std::unique_ptr<ConfiguredHook<float>>> hooks_;
   CheckpointInfo begin_;
   CheckpointInfo end_;
@@ -354,7 +355,7 @@ class Replay {
   size_t numbers_ = 0;  // number of equal numbers
   std::string digest_;  // weights digest at the end
   std::string lines_;
-  std::map<std::string, SiteRecorder<float>::Seen> arrays_;
+  std::map<std::string, SiteValueRecorder<float>::Seen> arrays_;
 };
 
 absl::Status ReplayPart(int argc, char** argv, const Plugins& plugins) {

@@ -45,7 +45,7 @@ int64_t OptimizerSlabs(const OptimizerConfig& config, const Plugins& plugins) {
 
 void PlanParameters(const ParameterStore<float>& store,
                     const Experiment& config, int threads,
-                    const Plugins& plugins, ResourcePlan* plan) {
+                    const Plugins& plugins, ResourceEstimate* plan) {
   plan->parameters.assign(store.parameters().begin(), store.parameters().end());
   plan->elements = store.num_elements();
   const int64_t slab = plan->elements * static_cast<int64_t>(sizeof(float));
@@ -93,7 +93,7 @@ int64_t AtMost(int64_t count, int64_t positions) {
 // length, it is the largest batch. Otherwise, it contains examples of all
 // lengths.
 MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
-                          int64_t affordable, ResourcePlan* plan) {
+                          int64_t affordable, ResourceEstimate* plan) {
   const Training& training = config.training();
   MeasuredBatch chosen;
   if (!GroupsByLength(training, model)) {
@@ -149,7 +149,7 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
 // Measures the forward and backward pass of one batch, without an optimizer
 // step.
 void MeasureBatch(const Experiment& config, Model<float>& model,
-                  ResourcePlan* plan) {
+                  ResourceEstimate* plan) {
   // Uses few examples for a large model, and still fewer for long sequences, so
   // that planning takes seconds.
   const int64_t affordable = std::max<int64_t>(
@@ -183,10 +183,10 @@ void MeasureBatch(const Experiment& config, Model<float>& model,
 
 }  // namespace
 
-absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
-                                              int threads,
-                                              const Plugins& plugins) {
-  ResourcePlan plan;
+absl::StatusOr<ResourceEstimate> EstimateResources(const LoadedConfig& loaded,
+                                                   int threads,
+                                                   const Plugins& plugins) {
+  ResourceEstimate plan;
   const Experiment& config = loaded.config;
   // Parameters have no memory before Finalize(), so models of any size can be
   // counted.
@@ -205,7 +205,7 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   MeasureBatch(config, task->model(), &plan);
   if (config.precision() == BFLOAT16_PRODUCTS) {
-    plan.products = ProductsOf(task->model(), config.seed());
+    plan.products = CountOperationFlops(task->model(), config.seed());
   }
   plan.updates = BatchPlan(config, task->model()).total_updates();
   return plan;
@@ -246,7 +246,7 @@ std::string LayerOf(const std::string& name) {
   return dot == std::string::npos ? "" : name.substr(0, dot);
 }
 
-void AppendParameters(const ResourcePlan& plan, std::string* text) {
+void AppendParameters(const ResourceEstimate& plan, std::string* text) {
   absl::StrAppendFormat(text, "%-40s %-18s %14s\n", "layer", "shape",
                         "parameters");
   for (size_t i = 0; i < plan.parameters.size();) {
@@ -288,7 +288,7 @@ std::string WithoutIndices(const std::string& scope) {
 
 // Appends a line for each operation and precision. The line has the percentage
 // of the floating-point operations, and the scopes in which the operation runs.
-void AppendProducts(const std::vector<OperationProducts>& products,
+void AppendProducts(const std::vector<OperationFlops>& products,
                     std::string* text) {
   struct Line {
     int64_t flops = 0;
@@ -296,7 +296,7 @@ void AppendProducts(const std::vector<OperationProducts>& products,
   };
   std::map<std::pair<std::string, std::string>, Line> lines;
   int64_t all = 0;
-  for (const OperationProducts& of : products) {
+  for (const OperationFlops& of : products) {
     const auto add = [&](const char* precision, int64_t flops) {
       if (flops == 0) return;
       Line& line = lines[{precision, of.operation}];
@@ -318,8 +318,8 @@ void AppendProducts(const std::vector<OperationProducts>& products,
 
 }  // namespace
 
-std::string ResourcePlanText(const ResourcePlan& plan,
-                             const Experiment& config) {
+std::string ResourceEstimateText(const ResourceEstimate& plan,
+                                 const Experiment& config) {
   std::string text = absl::StrCat(config.name(), "\n\n");
   AppendParameters(plan, &text);
   absl::StrAppend(&text, "\nmemory in training\n");
@@ -376,8 +376,8 @@ std::string ResourcePlanText(const ResourcePlan& plan,
   return text;
 }
 
-nlohmann::ordered_json ResourcePlanJson(const ResourcePlan& plan,
-                                        const Experiment& config) {
+nlohmann::ordered_json ResourceEstimateJson(const ResourceEstimate& plan,
+                                            const Experiment& config) {
   nlohmann::ordered_json json = {
       {"name", config.name()},
       {"elements", plan.elements},
@@ -403,7 +403,7 @@ nlohmann::ordered_json ResourcePlanJson(const ResourcePlan& plan,
   }
   if (plan.update_flops.has_value()) json["update_flops"] = *plan.update_flops;
   if (plan.updates.has_value()) json["updates"] = *plan.updates;
-  for (const OperationProducts& products : plan.products) {
+  for (const OperationFlops& products : plan.products) {
     json["products"].push_back({{"scope", products.scope},
                                 {"operation", products.operation},
                                 {"flops", products.flops},
@@ -444,11 +444,11 @@ absl::Status Plan(int argc, char** argv, const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(
       const LoadedConfig loaded,
       LoadConfig({config, std::nullopt}, overrides, plugins));
-  REGARD_ASSIGN_OR_RETURN(const ResourcePlan plan,
-                          MakeResourcePlan(loaded, threads, plugins));
+  REGARD_ASSIGN_OR_RETURN(const ResourceEstimate plan,
+                          EstimateResources(loaded, threads, plugins));
   const std::string text =
-      json ? JsonText(ResourcePlanJson(plan, loaded.config)) + "\n"
-           : ResourcePlanText(plan, loaded.config);
+      json ? JsonText(ResourceEstimateJson(plan, loaded.config)) + "\n"
+           : ResourceEstimateText(plan, loaded.config);
   std::fputs(text.c_str(), stdout);
   return absl::OkStatus();
 }

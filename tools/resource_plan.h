@@ -26,7 +26,7 @@ inline constexpr int64_t kMaxMeasuredElements = int64_t{1} << 28;
 // has more.
 inline constexpr int64_t kMaxMeasuredPositions = int64_t{1} << 16;
 
-struct ResourcePlan {
+struct ResourceEstimate {
   // All parameters, in order of registration.
   std::vector<ParameterInfo> parameters;
   int64_t elements = 0;  // total number of elements
@@ -51,7 +51,7 @@ struct ResourcePlan {
   std::optional<double> update_flops;
   // The matrix products of a forward pass over a few examples. Empty if none of
   // them round their operands, or if the model is too large to measure.
-  std::vector<OperationProducts> products;
+  std::vector<OperationFlops> products;
   int64_t batch_examples = 0;  // examples in the largest batch
   int64_t measured_examples = 0;
   // The number of optimizer steps of the run, if it does not end early. Absent
@@ -61,18 +61,18 @@ struct ResourcePlan {
 
 // Makes the plan of a valid config for training on `threads` threads, at
 // least 1. Errors are about data files, or about fields that do not match them.
-absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
-                                              int threads,
-                                              const Plugins& plugins);
+absl::StatusOr<ResourceEstimate> EstimateResources(const LoadedConfig& loaded,
+                                                   int threads,
+                                                   const Plugins& plugins);
 
 // Returns the plan as text. Every line ends with a newline.
-std::string ResourcePlanText(const ResourcePlan& plan,
-                             const Experiment& config);
+std::string ResourceEstimateText(const ResourceEstimate& plan,
+                                 const Experiment& config);
 
 // Returns the plan as a JSON object. Unknown numbers of bytes and operations
 // are absent.
-nlohmann::ordered_json ResourcePlanJson(const ResourcePlan& plan,
-                                        const Experiment& config);
+nlohmann::ordered_json ResourceEstimateJson(const ResourceEstimate& plan,
+                                            const Experiment& config);
 
 }  // namespace regard
 

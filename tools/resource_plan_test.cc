@@ -26,8 +26,8 @@ Experiment Parse(const std::string& text) {
   return config;
 }
 
-ResourcePlan Plan(const Experiment& config, int threads = 2) {
-  return MakeResourcePlan({.config = config}, threads, BuiltInPlugins())
+ResourceEstimate Plan(const Experiment& config, int threads = 2) {
+  return EstimateResources({.config = config}, threads, BuiltInPlugins())
       .value();
 }
 
@@ -53,8 +53,8 @@ Experiment SmallTranslation() {
   )pb");
 }
 
-TEST(ResourcePlan, CountsParametersByHand) {
-  const ResourcePlan plan = Plan(SmallTranslation());
+TEST(ResourceEstimate, CountsParametersByHand) {
+  const ResourceEstimate plan = Plan(SmallTranslation());
   const int64_t gru = 3 * 3 * (2 + 3) + 2 * 3 * 3;
   EXPECT_EQ(plan.elements, 10 * 2 + gru + 20 * 2 + gru + 20 * 3 + 20);
   EXPECT_EQ(plan.value_bytes, 4 * plan.elements);
@@ -62,30 +62,30 @@ TEST(ResourcePlan, CountsParametersByHand) {
   EXPECT_EQ(plan.updates, 6);
 }
 
-TEST(ResourcePlan, CountsTheSumOfSeveralBatches) {
+TEST(ResourceEstimate, CountsTheSumOfSeveralBatches) {
   Experiment config = SmallTranslation();
   config.mutable_optimizer()->set_accumulate_batches(4);
-  const ResourcePlan plan = Plan(config);
+  const ResourceEstimate plan = Plan(config);
   EXPECT_EQ(plan.gradient_bytes, 3 * 4 * plan.elements);
 }
 
-TEST(ResourcePlan, CountsOneTapePerThreadAndTheSlabsOfTheReducer) {
+TEST(ResourceEstimate, CountsOneTapePerThreadAndTheSlabsOfTheReducer) {
   Experiment config = SmallTranslation();
   config.set_num_shards(8);
-  const ResourcePlan two = Plan(config, 2);
+  const ResourceEstimate two = Plan(config, 2);
   EXPECT_EQ(two.gradient_slabs, 4);
   EXPECT_EQ(two.gradient_bytes, 4 * 4 * two.elements);
-  EXPECT_THAT(ResourcePlanText(two, config),
+  EXPECT_THAT(ResourceEstimateText(two, config),
               HasSubstr("4 copies, for num_shards: 8 on 2 threads"));
-  const ResourcePlan eight = Plan(config, 8);
+  const ResourceEstimate eight = Plan(config, 8);
   EXPECT_EQ(eight.gradient_slabs, 8);
   EXPECT_EQ(*eight.activation_bytes / *two.activation_bytes, 4);
 }
 
-TEST(ResourcePlan, CountsTheMomentsOfEachOptimizer) {
+TEST(ResourceEstimate, CountsTheMomentsOfEachOptimizer) {
   Experiment config = SmallTranslation();
   const auto moments = [&] {
-    const ResourcePlan plan = Plan(config);
+    const ResourceEstimate plan = Plan(config);
     return plan.optimizer_bytes / plan.value_bytes;
   };
   EXPECT_EQ(moments(), 2);
@@ -97,7 +97,7 @@ TEST(ResourcePlan, CountsTheMomentsOfEachOptimizer) {
   EXPECT_EQ(moments(), 1);
 }
 
-TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
+TEST(ResourceEstimate, MeasuresWorkAndMemoryInProportionToTheBatch) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_placeholder()->set_pairs(32);
   // With these widths, rows fill whole cache lines, so no array is rounded up.
@@ -105,12 +105,12 @@ TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
   config.mutable_model()->mutable_encoder()->set_hidden(16);
   config.mutable_model()->mutable_decoder()->set_embedding(16);
   config.mutable_model()->mutable_decoder()->set_hidden(16);
-  const ResourcePlan small = Plan(config);
+  const ResourceEstimate small = Plan(config);
   config.mutable_training()->set_batch_size(16);
   config.mutable_optimizer()->set_accumulate_batches(3);
-  const ResourcePlan large = Plan(config);
+  const ResourceEstimate large = Plan(config);
   config.mutable_training()->set_batch_size(32);
-  const ResourcePlan largest = Plan(config);
+  const ResourceEstimate largest = Plan(config);
   EXPECT_EQ(small.measured_examples, 8);
   EXPECT_EQ(large.measured_examples, 16);
   EXPECT_EQ(largest.measured_examples, 32);
@@ -132,11 +132,11 @@ TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
       2 * growth, 0.2 * growth);
 }
 
-TEST(ResourcePlan, ABatchHasNoMoreExamplesThanAnEpoch) {
+TEST(ResourceEstimate, ABatchHasNoMoreExamplesThanAnEpoch) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_placeholder()->set_pairs(32);
   config.mutable_training()->set_batch_size(1000);
-  const ResourcePlan plan = Plan(config);
+  const ResourceEstimate plan = Plan(config);
   EXPECT_EQ(plan.batch_examples, 32);
   config.mutable_training()->set_batch_size(32);
   EXPECT_EQ(*plan.update_flops, *Plan(config).update_flops);
@@ -144,30 +144,30 @@ TEST(ResourcePlan, ABatchHasNoMoreExamplesThanAnEpoch) {
   EXPECT_EQ(Plan(config).batch_examples, 10);
 }
 
-TEST(ResourcePlan, MeasuresFewExamplesIfTheyAreLong) {
+TEST(ResourceEstimate, MeasuresFewExamplesIfTheyAreLong) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_placeholder()->set_pairs(32);
   config.mutable_data()->mutable_placeholder()->set_source_words(10000);
-  const ResourcePlan plan = Plan(config);
+  const ResourceEstimate plan = Plan(config);
   EXPECT_EQ(plan.measured_examples, 6);
   EXPECT_EQ(plan.batch_examples, 8);
   config.mutable_training()->set_group_by_length(true);
   EXPECT_EQ(Plan(config).measured_examples, 6);
 }
 
-TEST(ResourcePlan, DoesNotMakeAModelThatIsTooLargeToMeasure) {
+TEST(ResourceEstimate, DoesNotMakeAModelThatIsTooLargeToMeasure) {
   Experiment config = SmallTranslation();
   config.mutable_model()->mutable_encoder()->set_hidden(65536);
   config.mutable_model()->mutable_decoder()->set_hidden(65536);
-  const ResourcePlan plan = Plan(config);
+  const ResourceEstimate plan = Plan(config);
   EXPECT_GT(plan.elements, int64_t{6} * 65536 * 65536);
   EXPECT_FALSE(plan.update_flops.has_value());
-  EXPECT_THAT(ResourcePlanText(plan, config),
+  EXPECT_THAT(ResourceEstimateText(plan, config),
               EndsWith("  activations: the model is too large to measure\n"
                        "\nwork\n"));
 }
 
-TEST(ResourcePlan, CountsTheUpdatesOfDataThatItReads) {
+TEST(ResourceEstimate, CountsTheUpdatesOfDataThatItReads) {
   const Experiment config = Parse(R"pb(
     data { reverse { train: 10 dev: 1 test: 1 symbols: 4 } }
     model {
@@ -181,60 +181,60 @@ TEST(ResourcePlan, CountsTheUpdatesOfDataThatItReads) {
 
 // Each pair has 5 source ids and 6 target ids, so a batch of four pairs has 24
 // positions.
-TEST(ResourcePlan, CountsTheUpdatesOfBatchesOfPositions) {
+TEST(ResourceEstimate, CountsTheUpdatesOfBatchesOfPositions) {
   Experiment config = SmallTranslation();
   Training& training = *config.mutable_training();
   training.set_group_by_length(true);
   training.set_batch_tokens(24);
-  const ResourcePlan plan = Plan(config);
+  const ResourceEstimate plan = Plan(config);
   EXPECT_EQ(plan.updates, 3 * 4);
   EXPECT_EQ(plan.batch_examples, 4);
   EXPECT_EQ(plan.measured_examples, 4);
-  EXPECT_THAT(ResourcePlanText(plan, config),
+  EXPECT_THAT(ResourceEstimateText(plan, config),
               HasSubstr("estimate for batch_tokens: 24\n"));
   // Batches by batch_size have 8 examples, so there are half as many optimizer
   // steps, with twice the work.
   EXPECT_NEAR(*Plan(SmallTranslation()).update_flops / *plan.update_flops, 2,
               0.01);
   config.mutable_optimizer()->set_accumulate_batches(3);
-  const ResourcePlan accumulated = Plan(config);
+  const ResourceEstimate accumulated = Plan(config);
   EXPECT_EQ(accumulated.updates, 3 * 2);
   EXPECT_NEAR(*accumulated.update_flops / *plan.update_flops, 2, 0.01);
 }
 
-TEST(ResourcePlan, StopsAtMaxUpdates) {
+TEST(ResourceEstimate, StopsAtMaxUpdates) {
   Experiment config = SmallTranslation();
   config.mutable_training()->set_max_updates(4);
-  const ResourcePlan plan = Plan(config);
+  const ResourceEstimate plan = Plan(config);
   EXPECT_EQ(plan.updates, 4);
-  EXPECT_THAT(ResourcePlanText(plan, config), HasSubstr("max_updates"));
+  EXPECT_THAT(ResourceEstimateText(plan, config), HasSubstr("max_updates"));
   config.mutable_training()->set_max_updates(100);
   EXPECT_EQ(Plan(config).updates, 6);
 }
 
-TEST(ResourcePlan, AModelWithoutWeightsIsNotUpdated) {
+TEST(ResourceEstimate, AModelWithoutWeightsIsNotUpdated) {
   const Experiment config = Parse(
       "data { nadaraya_watson {} } "
       "model { nadaraya_watson {} attention { gaussian {} } }");
-  const ResourcePlan plan = Plan(config);
+  const ResourceEstimate plan = Plan(config);
   EXPECT_EQ(plan.updates, 0);
-  EXPECT_THAT(ResourcePlanText(plan, config), HasSubstr("epochs"));
+  EXPECT_THAT(ResourceEstimateText(plan, config), HasSubstr("epochs"));
 }
 
-TEST(ResourcePlan, CountsTheWeightsThatAreKept) {
+TEST(ResourceEstimate, CountsTheWeightsThatAreKept) {
   Experiment config = SmallTranslation();
   EXPECT_EQ(Plan(config).selection_bytes, 0);
   config.mutable_training()->mutable_early_stopping();
   config.mutable_training()->set_average(3);
-  const ResourcePlan plan = Plan(config);
+  const ResourceEstimate plan = Plan(config);
   EXPECT_EQ(plan.selection_bytes, 4 * plan.value_bytes);
-  EXPECT_THAT(ResourcePlanText(plan, config), HasSubstr("kept weights"));
+  EXPECT_THAT(ResourceEstimateText(plan, config), HasSubstr("kept weights"));
 }
 
-TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
+TEST(ResourceEstimate, IsPrintedAsATableAndAsAnObject) {
   Experiment config = SmallTranslation();
   config.set_name("small");
-  ResourcePlan plan;
+  ResourceEstimate plan;
   for (const auto& [name, shape] :
        {std::pair("encoder.weight", Shape{2, 3}),
         std::pair("encoder.bias", Shape{2}), std::pair("scale", Shape{1000})}) {
@@ -269,7 +269,7 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
       "memory in training\n"
       "  values              1.5 GiB\n";
   EXPECT_EQ(
-      ResourcePlanText(plan, config),
+      ResourceEstimateText(plan, config),
       layers +
           "  gradients           2.5 GiB  3 copies, for num_shards: 2 on 1 "
           "thread\n"
@@ -284,7 +284,7 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
           "measured on 4 examples\n"
           "  steps                 6,000  in 3 epochs\n"
           "  total            1.50 TFLOP\n");
-  EXPECT_EQ(JsonText(ResourcePlanJson(plan, config)),
+  EXPECT_EQ(JsonText(ResourceEstimateJson(plan, config)),
             R"({"name":"small","elements":1234567,"parameters":[)"
             R"({"name":"encoder.weight","shape":[2,3]},)"
             R"({"name":"encoder.bias","shape":[2]},)"
@@ -301,7 +301,7 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
   plan.measured_examples = 8;
   config.mutable_training()->set_max_updates(1000000);
   EXPECT_EQ(
-      ResourcePlanText(plan, config),
+      ResourceEstimateText(plan, config),
       layers +
           "  gradients           2.5 GiB  3 copies, for num_shards: 2 on 2 "
           "threads\n"
@@ -317,12 +317,12 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
           "  total            4.00 PFLOP\n");
 }
 
-TEST(ResourcePlan, ReportsAMissingCorpus) {
+TEST(ResourceEstimate, ReportsAMissingCorpus) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_pairs();
   config.mutable_data()->set_path("not-there.txt");
-  EXPECT_THAT(std::string(MakeResourcePlan({.config = config}, /*threads=*/1,
-                                           BuiltInPlugins())
+  EXPECT_THAT(std::string(EstimateResources({.config = config}, /*threads=*/1,
+                                            BuiltInPlugins())
                               .status()
                               .message()),
               HasSubstr("not-there.txt"));

@@ -14,7 +14,7 @@
 #include "experiments/ablation/result_picture.h"
 #include "experiments/report/progress.h"
 #include "experiments/sweep/axis_flag.h"
-#include "experiments/sweep/cell_programs.h"
+#include "experiments/sweep/cell_functions.h"
 #include "experiments/sweep/expansion.h"
 #include "experiments/sweep/imported_runs.h"
 #include "experiments/sweep/sweep.pb.h"
@@ -118,8 +118,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 
 // Reads the file of the sweep if there is one, and adds what the flags
 // describe.
-absl::StatusOr<ParsedSweep> ReadSource(const Arguments& arguments) {
-  ParsedSweep source;
+absl::StatusOr<SweepWithOrigins> ReadSource(const Arguments& arguments) {
+  SweepWithOrigins source;
   Sweep& sweep = source.sweep;
   if (!arguments.grid.empty()) {
     REGARD_ASSIGN_OR_RETURN(source, ReadSweep(arguments.grid));
@@ -144,8 +144,8 @@ absl::StatusOr<ParsedSweep> ReadSource(const Arguments& arguments) {
 }
 
 // Prints a note if the sweep has too few seeds for a significant difference.
-void NoteTooFewSeeds(const Sweep& sweep, const SweepPlan& plan) {
-  Grid grid = {.axes = plan.axes};
+void NoteTooFewSeeds(const Sweep& sweep, const ExpandedSweep& plan) {
+  RunGrid grid = {.axes = plan.axes};
   for (const SweepArm& arm : plan.arms) {
     grid.runs.emplace_back().coordinates = arm.coordinates;
   }
@@ -155,11 +155,11 @@ void NoteTooFewSeeds(const Sweep& sweep, const SweepPlan& plan) {
 }
 
 // Writes the report. Prints the result and the paths of its files.
-absl::Status Report(const ParsedSweep& source, const SweepOptions& options,
+absl::Status Report(const SweepWithOrigins& source, const SweepOptions& options,
                     const SweepCells& cells, const Plugins& plugins) {
-  const Grid grid = GridOf(source.sweep, cells, plugins);
+  const RunGrid grid = GridOf(source.sweep, cells, plugins);
   REGARD_RETURN_IF_ERROR(
-      WithErrorPrefix(WriteSweepReport(options, cells, grid)));
+      EnsureErrorPrefix(WriteSweepReport(options, cells, grid)));
   const std::string words = ResultInWords(grid, CompareWithBaselines(grid));
   if (!words.empty()) {
     std::fprintf(stderr, "%s\n", PrintableText(words).c_str());
@@ -174,28 +174,28 @@ absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   const SweepOptions& options = arguments.sweep;
-  REGARD_ASSIGN_OR_RETURN(const ParsedSweep source, ReadSource(arguments));
+  REGARD_ASSIGN_OR_RETURN(const SweepWithOrigins source, ReadSource(arguments));
   const CellFunctions programs = MakeCellFunctions(plugins);
   REGARD_ASSIGN_OR_RETURN(SweepCells cells,
                           PlanSweep(source, options, programs, plugins));
   if (!options.collect) NoteTooFewSeeds(source.sweep, cells.plan);
   if (!options.import_from.empty()) {
     REGARD_ASSIGN_OR_RETURN(const size_t imported,
-                            WithErrorPrefix(ImportRuns(options, cells)));
+                            EnsureErrorPrefix(ImportRuns(options, cells)));
     std::fprintf(stderr, "imported %zu runs\n", imported);
   }
   if (arguments.commands) {
     REGARD_ASSIGN_OR_RETURN(
         const std::string commands,
-        WithErrorPrefix(TrainCommands(source.sweep, options, cells)));
+        EnsureErrorPrefix(TrainCommands(source.sweep, options, cells)));
     std::fputs(commands.c_str(), stdout);
     return FlushStandardOutput();
   }
   if (!options.collect) {
     REGARD_ASSIGN_OR_RETURN(
         const int stopped_by,
-        WithErrorPrefix(TrainCells(source.sweep, options, programs,
-                                   ProgressToStandardError(), cells)));
+        EnsureErrorPrefix(TrainCells(source.sweep, options, programs,
+                                     ProgressToStandardError(), cells)));
     if (stopped_by != 0) {
       std::fprintf(stderr,
                    "stopped, with everything saved; to continue, run the same "

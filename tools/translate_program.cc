@@ -191,7 +191,7 @@ class Session {
   int64_t written_ = 0;       // number of translations
   int64_t at_limit_ = 0;      // number of translations truncated at the limit
   int64_t invalid_ = 0;       // number of sentences that are not UTF-8
-  UnknownWords unknown_{translator_.source_vocabulary()};
+  UnknownWordReporter unknown_{translator_.source_vocabulary()};
   LiveLine line_;
   const absl::Time start_ = absl::Now();
 };
@@ -253,8 +253,8 @@ absl::Status Session::Score(absl::string_view text) {
   }
   const std::vector<std::string> source = TokenizeSource(sides[0], translator_);
   const std::vector<std::string> target = TokenizeTarget(sides[1], translator_);
-  for (const absl::Status& fits :
-       {translator_.CheckSource(source), translator_.CheckTarget(target)}) {
+  for (const absl::Status& fits : {translator_.CheckSourceLength(source),
+                                   translator_.CheckTargetLength(target)}) {
     if (!fits.ok()) return Error("line", fits.message());
   }
   ParallelCorpus pair;
@@ -297,7 +297,7 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
          " words are translated");
   }
   for (const Member& member : members_) {
-    const absl::Status fits = member.translator.CheckSource(words);
+    const absl::Status fits = member.translator.CheckSourceLength(words);
     if (!fits.ok()) return Error("sentence", fits.message());
   }
   for (const auto& note : unknown_.UnknownWordNotes(words)) Note(": ", note);

@@ -53,8 +53,8 @@ std::vector<double> CaptionModel::SumByQuadrant(
   return shares;
 }
 
-void CaptionModel::AddPointing(absl::Span<const float> tokens, int32_t quadrant,
-                               Pointing* pointing) const {
+void CaptionModel::AddWordPointing(absl::Span<const float> tokens,
+                                   int32_t quadrant, Pointing* pointing) const {
   const std::vector<double> shares = SumByQuadrant(tokens);
   const double own = shares[static_cast<size_t>(quadrant)];
   ++pointing->words;
@@ -124,7 +124,7 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
         if (quadrants[token] < 0) continue;
         const auto tokens = static_cast<size_t>(map.shape.cols());
         const size_t row = i * static_cast<size_t>(map.shape[2]) + token;
-        AddPointing(
+        AddWordPointing(
             absl::MakeConstSpan(map.weights).subspan(row * tokens, tokens),
             quadrants[token], &pointing);
       }
@@ -133,7 +133,7 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
   ForEachBatch(forward, std::ssize(set.captions), kEvaluationBatch, measure,
                add);
   EvaluatedSet evaluated;
-  EvaluateCaptions(forward, set, &evaluated);
+  EvaluateGeneratedCaptions(forward, set, &evaluated);
   const auto count = static_cast<double>(scores.count);
   evaluated.totals["loss"] = scores.loss / count;
   evaluated.totals["token_accuracy"] =
@@ -163,9 +163,9 @@ std::vector<int32_t> CaptionModel::TokenQuadrants(
   return quadrants;
 }
 
-void CaptionModel::EvaluateCaptions(Forward<float>& forward,
-                                    const CaptionSet& set,
-                                    EvaluatedSet* evaluated) const {
+void CaptionModel::EvaluateGeneratedCaptions(Forward<float>& forward,
+                                             const CaptionSet& set,
+                                             EvaluatedSet* evaluated) const {
   using Words = std::vector<std::string>;
   struct Sentences {
     std::vector<Words> words;
@@ -197,9 +197,9 @@ void CaptionModel::EvaluateCaptions(Forward<float>& forward,
         WithoutPrompt(caption));
   }
   const std::vector<double> cider = CiderD(written, references);
-  ExampleMetric exact_match = {"exact_match"};
-  ExampleMetric bleu = {"bleu", &kBleu};
-  ExampleMetric cider_d = {"cider_d", &kRatio, /*of_single_examples=*/true};
+  MetricStatistics exact_match = {"exact_match"};
+  MetricStatistics bleu = {"bleu", &kBleu};
+  MetricStatistics cider_d = {"cider_d", &kRatio, /*of_single_examples=*/true};
   for (size_t i = 0; i < written.size(); ++i) {
     const std::string text = absl::StrJoin(written[i], " ");
     std::vector<std::string> wanted;

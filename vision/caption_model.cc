@@ -210,7 +210,7 @@ std::vector<std::vector<Hypothesis>> CaptionModel::SearchCaptions(
     absl::Span<const int64_t> images, absl::Span<const int32_t> prompt,
     const SearchConfig& search) const {
   const int64_t longest = OutputLimit(search, PatchesPerImage(set), lengths_);
-  std::vector<SearchSource> sources;
+  std::vector<SourceSearchInputs> sources;
   for (const int64_t image : images) {
     sources.push_back({std::max<int64_t>(longest, 1),
                        Hash(static_cast<uint64_t>(image), kHashSeed), prompt});

@@ -196,12 +196,12 @@ class CaptionModel : public Model<float> {
   // cross-attention.
   int64_t PatchesPerImage(const CaptionSet& set) const;
   // Adds exact_match, bleu, cider_d and cut_outputs.
-  void EvaluateCaptions(Forward<float>& forward, const CaptionSet& set,
-                        EvaluatedSet* evaluated) const;
+  void EvaluateGeneratedCaptions(Forward<float>& forward, const CaptionSet& set,
+                                 EvaluatedSet* evaluated) const;
   Memory<float> EncodeImages(Forward<float>& forward, const CaptionSet& set,
                              absl::Span<const int64_t> images) const;
-  void AddPointing(absl::Span<const float> tokens, int32_t quadrant,
-                   Pointing* pointing) const;
+  void AddWordPointing(absl::Span<const float> tokens, int32_t quadrant,
+                       Pointing* pointing) const;
 
   const CaptionerConfig config_;
   const SearchConfig search_;

@@ -25,8 +25,8 @@ Vocabulary WordsOf(const CaptionerConfig& config, const CaptionSplits& data) {
   return Vocabulary(counts);
 }
 
-LoadedVocabulary PiecesOf(const CaptionerConfig& config,
-                          const CaptionSplits& data) {
+TokenVocabularyResult PiecesOf(const CaptionerConfig& config,
+                               const CaptionSplits& data) {
   const WordPieceOptions options = TokenOptions(config.tokens());
   if (!data.vocabulary.empty()) {
     return {WordPiece::Parse(data.vocabulary, "", options).value()};
@@ -48,7 +48,7 @@ CaptionTokens::CaptionTokens(const CaptionerConfig& config,
     ids_.count = words_.size();
     return;
   }
-  LoadedVocabulary vocabulary = PiecesOf(config, data);
+  TokenVocabularyResult vocabulary = PiecesOf(config, data);
   pieces_ = std::move(vocabulary.pieces);
   digest_ = std::move(vocabulary.digest);
   begin_ = config.begin();
@@ -91,7 +91,7 @@ absl::Status CaptionTokens::Check(const CaptionerConfig& config,
 }
 
 std::vector<std::string> CaptionTokens::SplitIntoWords(absl::string_view text) {
-  return PrepareWords(text, {.words = WordRule::kAsWritten});
+  return PrepareWords(text, {.words = WordPreparation::kAsWritten});
 }
 
 bool CaptionTokens::IsKnownWord(absl::string_view word) const {
@@ -107,7 +107,7 @@ std::vector<std::string> CaptionTokens::UnknownWordNotes(
       words, std::back_inserter(unknown),
       [&](const std::string& word) { return !IsKnownWord(word); });
   const Vocabulary none;
-  return UnknownWords(none).UnknownWordNotes(unknown);
+  return UnknownWordReporter(none).UnknownWordNotes(unknown);
 }
 
 std::vector<int32_t> CaptionTokens::Encode(

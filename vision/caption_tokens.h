@@ -49,7 +49,7 @@ class CaptionTokens {
   // captions.
   static std::vector<std::string> SplitIntoWords(absl::string_view text);
   // Returns notes on words that are partly unknown, in the format of
-  // UnknownWords.
+  // UnknownWordReporter.
   std::vector<std::string> UnknownWordNotes(
       absl::Span<const std::string> words) const;
 

@@ -50,7 +50,7 @@ constexpr char kBlip[] =
     "true";
 
 template <typename T>
-Captioner<T> Make(LayerRun<T>& run, const std::string& fields = "",
+Captioner<T> Make(LayerTestHarness<T>& run, const std::string& fields = "",
                   const std::string& decoder = "") {
   return Captioner<T>(ConfigOf(fields, decoder), kImages, {kVocabulary},
                       BuiltInScorers(), run.store().Root());
@@ -69,7 +69,7 @@ std::vector<std::string> Problems(const CaptionerConfig& config) {
 TEST(CaptionerTest, Gradients) {
   for (const char* decoder : {"", kBlip}) {
     SCOPED_TRACE(decoder);
-    LayerRun<double> run;
+    LayerTestHarness<double> run;
     const Captioner<double> model = Make(run, "", decoder);
     const std::vector<int32_t> ids = {2, 5, 4, 2, 7, 8};
     CheckLayerGradients(
@@ -85,7 +85,7 @@ TEST(CaptionerTest, Gradients) {
 TEST(CaptionerTest, StepsAreTheFullPass) {
   for (const char* decoder : {"", kBlip}) {
     SCOPED_TRACE(decoder);
-    LayerRun<double> run;
+    LayerTestHarness<double> run;
     const Captioner<double> model = Make(run, "", decoder);
     const std::vector<int32_t> ids = {2, 5, 4, 7, 8, 6};
     // Returns the logits when the ids are read in `parts`, one after another.
@@ -118,7 +118,7 @@ TEST(CaptionerTest, StepsAreTheFullPass) {
 
 TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
   for (const int64_t layer : {0, 1}) {
-    LayerRun<float> run;
+    LayerTestHarness<float> run;
     const Captioner<float> model =
         Make(run, "map_layer: " + std::to_string(layer));
     Forward<float>& forward = run.Begin();
@@ -145,7 +145,7 @@ TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
 // A beam search must find sentences that are at least as likely as the results
 // of greedy search.
 TEST(CaptionerTest, CanBeSearchedLikeAnyDecoder) {
-  LayerRun<float> run;
+  LayerTestHarness<float> run;
   const Captioner<float> model = Make(run);
   run.Begin();
   Tape<float> tape;
@@ -157,7 +157,7 @@ TEST(CaptionerTest, CanBeSearchedLikeAnyDecoder) {
                             of_member.tape().Constant({2, 1, 4, 4}, pixels));
       }};
   const int32_t prompt[] = {2, 5, 4};
-  const SearchSource sources[] = {{12, 0, prompt}, {12, 1, prompt}};
+  const SourceSearchInputs sources[] = {{12, 0, prompt}, {12, 1, prompt}};
   const auto best = [&](int beam) {
     SearchConfig config;
     config.set_beam(beam);
@@ -177,7 +177,7 @@ TEST(CaptionerTest, CanBeSearchedLikeAnyDecoder) {
 }
 
 TEST(CaptionerTest, WithoutCrossAttentionThereIsNoEncoder) {
-  LayerRun<float> run;
+  LayerTestHarness<float> run;
   const Captioner<float> model = Make(run, "cross_attention: false");
   EXPECT_EQ(model.encoder(), nullptr);
   EXPECT_FALSE(model.decoder().attends_to_memory());

@@ -113,7 +113,7 @@ absl::StatusOr<ImageSet> ImageClassifier::Read(
 
 absl::StatusOr<Prediction> ImageClassifier::Predict(
     Forward<float>& forward, const PredictionRequest& request,
-    const PredictOptions& options) const {
+    const PredictionLimits& options) const {
   const std::vector<std::string>& classes = data_.classes;
   REGARD_ASSIGN_OR_RETURN(const ImageSet image, Read(request));
   Prediction prediction = {.input = request.text};
@@ -171,7 +171,7 @@ std::vector<EvaluatedSet> ImageClassifier::Evaluate(Forward<float>& forward,
     const int32_t label = set.labels[static_cast<size_t>(i)];
     const absl::Span<const float> row = absl::MakeConstSpan(predicted).subspan(
         static_cast<size_t>(i * classes()), static_cast<size_t>(classes()));
-    const int32_t best = names_.BestLabel(row);
+    const int32_t best = names_.BestCanonicalLabel(row);
     evaluated.metrics[0].Add(
         {best == names_.CanonicalLabel(label) ? 1.0 : 0.0, 1});
     evaluated.metrics[1].Add({names_.Loss(row, label), 1});

@@ -49,7 +49,7 @@ class ImageClassifier : public Model<float> {
   // test, or of dev if there is no test set.
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
-                                     const PredictOptions& options) const;
+                                     const PredictionLimits& options) const;
 
   // Traces all classes, for the same inputs as Predict().
   absl::StatusOr<TraceablePrediction<float>> Trace(

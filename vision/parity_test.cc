@@ -216,7 +216,7 @@ class Blip {
           return model_.Encode(of_member, shape[0],
                                of_member.tape().Constant(shape, pixels));
         }};
-    std::vector<SearchSource> sources;
+    std::vector<SourceSearchInputs> sources;
     std::vector<int32_t> read = {model_.decoder().head().special_ids().begin};
     read.insert(read.end(), prompt.begin(), prompt.end());
     for (int64_t i = 0; i < shape[0]; ++i) {

@@ -69,7 +69,7 @@ TEST(VisionTransformerTest, Gradients) {
   for (const auto& [pooling, norm] :
        {std::pair("CLASS_TOKEN", "true"), std::pair("MEAN", "false")}) {
     SCOPED_TRACE(pooling);
-    LayerRun<double> run;
+    LayerTestHarness<double> run;
     const VisionTransformer<double> model(
         ConfigOf(std::string("patch: 2 pooling: ") + pooling,
                  std::string("attention { heads: 2 } embedding_norm: ") + norm),
@@ -82,7 +82,7 @@ TEST(VisionTransformerTest, Gradients) {
 }
 
 TEST(VisionTransformerTest, TokensAreTheClassTokenAndThePatches) {
-  LayerRun<float> run;
+  LayerTestHarness<float> run;
   const VisionTransformer<float> model(ConfigOf("patch: 2"), {1, 4, 6},
                                        BuiltInScorers(), run.store().Root());
   EXPECT_EQ(model.rows(), 2);
@@ -90,7 +90,7 @@ TEST(VisionTransformerTest, TokensAreTheClassTokenAndThePatches) {
   EXPECT_EQ(model.tokens(), 7);
   EXPECT_EQ(model.first_patch(), 1);
   Forward<float>& forward = run.Begin();
-  SiteRecorder<float> recorder({"*/weights"});
+  SiteValueRecorder<float> recorder({"*/weights"});
   forward.set_hook(&recorder);
   const Var<float> y = model(forward, run.Input({3, 1, 4, 6}));
   EXPECT_EQ(y.shape(), Shape({3, 7, 6}));
@@ -106,7 +106,7 @@ TEST(VisionTransformerTest, TokensAreTheClassTokenAndThePatches) {
 // The results of an example must be bit-identical with and without other
 // examples in its batch.
 TEST(VisionTransformerTest, ExamplesAreIndependent) {
-  LayerRun<float> run;
+  LayerTestHarness<float> run;
   const VisionTransformer<float> model(ConfigOf("patch: 2"), {1, 4, 4},
                                        BuiltInScorers(), run.store().Root());
   std::vector<float> pixels;

@@ -33,9 +33,10 @@ void Expectations::Near(const TestArray& got, const TestArray& expected,
   }
 }
 
-void Expectations::SameResult(const ScoringResult& got,
-                              const ScoringResult& expected, double tolerance,
-                              const std::string& what) {
+void Expectations::SameExceptParameterGradients(const ScoringResult& got,
+                                                const ScoringResult& expected,
+                                                double tolerance,
+                                                const std::string& what) {
   Near(got.context, expected.context, tolerance, what + ": context");
   Near(got.weights, expected.weights, tolerance, what + ": weights");
   Near(got.d_queries, expected.d_queries, tolerance,

@@ -22,8 +22,9 @@ class Expectations {
             const std::string& what);
 
   // Compares everything except the gradients of parameters.
-  void SameResult(const ScoringResult& got, const ScoringResult& expected,
-                  double tolerance, const std::string& what);
+  void SameExceptParameterGradients(const ScoringResult& got,
+                                    const ScoringResult& expected,
+                                    double tolerance, const std::string& what);
 
   void SameParameterGradients(const ScoringResult& got,
                               const ScoringResult& expected, double tolerance);

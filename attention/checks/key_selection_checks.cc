@@ -203,16 +203,17 @@ void OtherExamplesAndPaddingChangeNoBit(const KeySelectionToCheck& checked,
   }
   for (const char* config : kConfigs) {
     ScorerUnderTest<float> scorer = layers.Selecting<float>(config);
-    const ScoringResult together = scorer.ComputeFused(batch);
+    const ScoringResult together = scorer.ComputeContextOnly(batch);
     for (int64_t i = 0; i < 2; ++i) {
       const int64_t one[] = {i};
       const std::vector<int64_t> rows = Range(0, lengths[i]);
-      ScoringProblem alone =
-          batch.TakeExamples(one).TakeQueries(rows).TakeKeys(rows);
+      ScoringProblem alone = batch.TakeUnmaskedExamples(one)
+                                 .TakeUnmaskedQueries(rows)
+                                 .TakeUnmaskedKeys(rows);
       alone.causal = true;
       // Gradients are not compared, because the random projection of the
       // context depends on the number of queries.
-      expect.Near(scorer.ComputeFused(alone).context,
+      expect.Near(scorer.ComputeContextOnly(alone).context,
                   PartOf(together, i, lengths[i]).context, 0,
                   absl::StrCat(config, ", example ", i));
     }
@@ -234,8 +235,8 @@ void TheFutureChangesNoBit(const KeySelectionToCheck& checked,
     }
     for (const char* config : kConfigs) {
       ScorerUnderTest<float> scorer = layers.Selecting<float>(config);
-      SameRows(PartOf(scorer.ComputeFused(changed), 0, seen),
-               PartOf(scorer.ComputeFused(problem), 0, seen),
+      SameRows(PartOf(scorer.ComputeContextOnly(changed), 0, seen),
+               PartOf(scorer.ComputeContextOnly(problem), 0, seen),
                absl::StrCat(config, ", ", seen, " queries"), expect);
     }
   }
@@ -248,8 +249,8 @@ void StepByStepHasTheBitsOfAllAtOnce(const KeySelectionToCheck& checked,
                          bool want_weights) {
     ScorerUnderTest<float> scorer = layers.Selecting<float>(config);
     const ScoringProblem problem = Causal(1, length);
-    const ScoringResult all =
-        want_weights ? scorer.Compute(problem) : scorer.ComputeFused(problem);
+    const ScoringResult all = want_weights ? scorer.Compute(problem)
+                                           : scorer.ComputeContextOnly(problem);
     expect.Near(scorer.ComputeStepwise(problem, want_weights).context,
                 all.context, 0, absl::StrCat(config, ", ", length, " steps"));
   };
@@ -271,12 +272,13 @@ void AllPathsAgree(const KeySelectionToCheck& checked, Expectations& expect) {
     ScorerUnderTest<double> scorer = layers.Selecting<double>(config);
     scorer.set_training(true);
     for (const auto& [name, problem] : Problems()) {
-      ScoringResult got = scorer.ComputeFused(problem);
-      const ScoringResult expected = scorer.ComputeReference(problem);
-      // ComputeFused() returns no weights, so weights are not compared.
+      ScoringResult got = scorer.ComputeContextOnly(problem);
+      const ScoringResult expected =
+          scorer.ComputeWithContextGradients(problem);
+      // ComputeContextOnly() returns no weights, so weights are not compared.
       got.weights = expected.weights;
       const std::string what = absl::StrCat(config, ", ", name);
-      expect.SameResult(got, expected, kRounding, what);
+      expect.SameExceptParameterGradients(got, expected, kRounding, what);
       expect.SameParameterGradients(got, expected, kRounding);
       expect.AllFinite(got);
     }
@@ -290,8 +292,9 @@ void UnselectedValuesReachNothing(const KeySelectionToCheck& checked,
   for (const char* config : kConfigs) {
     ScorerUnderTest<float> scorer = layers.Selecting<float>(config);
     for (const auto& [name, problem] : Problems()) {
-      const TestArray weights = scorer.ComputeReference(problem).weights;
-      const ScoringResult expected = scorer.ComputeFused(problem);
+      const TestArray weights =
+          scorer.ComputeWithContextGradients(problem).weights;
+      const ScoringResult expected = scorer.ComputeContextOnly(problem);
       ScoringProblem changed = problem;
       const int64_t queries = weights.shape[2];
       const int64_t keys = weights.shape[3];
@@ -315,7 +318,7 @@ void UnselectedValuesReachNothing(const KeySelectionToCheck& checked,
         part.d_queries = Take(result.d_queries, 2, even);
         return part;
       };
-      SameRows(rows(scorer.ComputeFused(changed)), rows(expected),
+      SameRows(rows(scorer.ComputeContextOnly(changed)), rows(expected),
                absl::StrCat(config, ", ", name), expect);
     }
   }
@@ -333,11 +336,12 @@ void IsPlainAttentionWhereItSaysSo(const KeySelectionToCheck& checked,
     }
     for (const auto& [name, problem] : Problems()) {
       const std::string what = absl::StrCat(config, ", ", name);
-      expect.SameResult(selecting.Compute(problem), plain.Compute(problem), 0,
-                        what + ", with weights");
-      const ScoringResult got = selecting.ComputeFused(problem);
-      const ScoringResult expected = plain.ComputeFused(problem);
-      expect.SameResult(got, expected, 0, what);
+      expect.SameExceptParameterGradients(selecting.Compute(problem),
+                                          plain.Compute(problem), 0,
+                                          what + ", with weights");
+      const ScoringResult got = selecting.ComputeContextOnly(problem);
+      const ScoringResult expected = plain.ComputeContextOnly(problem);
+      expect.SameExceptParameterGradients(got, expected, 0, what);
       expect.SameParameterGradients(got, expected, 0);
     }
   }

@@ -157,7 +157,7 @@ void GradientsAgreeWithDifferences(const ScoreToCheck& score,
 void FaultFinderFindsNone(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
-    const std::string fault = scorer.FindNumericFault(problem);
+    const std::string fault = scorer.FindNanOrInfinity(problem);
     expect.True(fault.empty(), absl::StrCat(mask, ": ", fault));
   }
 }
@@ -165,7 +165,7 @@ void FaultFinderFindsNone(const ScoreToCheck& score, Expectations& expect) {
 void PaddingChangesNothing(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem padded = ScoringProblem::Random(2, 3, 6, score.widths);
-  const ScoringProblem exact = padded.TakeKeys(Range(0, 3));
+  const ScoringProblem exact = padded.TakeUnmaskedKeys(Range(0, 3));
   FillHidden(&padded.keys, 2, kNaN);
   FillHidden(&padded.key_x, 1, kNaN);
   FillHidden(&padded.values, 2, kNaN);
@@ -177,8 +177,8 @@ void PaddingChangesNothing(const ScoreToCheck& score, Expectations& expect) {
   expect.Near(got.context, expected.context, kRounding, "context");
   expect.Near(Take(got.weights, 3, Range(0, 3)), expected.weights, kRounding,
               "weights");
-  expect.Near(scorer.ComputeFused(padded).context, expected.context, kRounding,
-              "context without weights");
+  expect.Near(scorer.ComputeContextOnly(padded).context, expected.context,
+              kRounding, "context without weights");
 }
 
 // Padding of queries and keys must not change any bit of the contexts. Some
@@ -191,7 +191,8 @@ void PaddingChangesNoBit(const ScoreToCheck& score, Expectations& expect) {
     ScoringProblem padded =
         ScoringProblem::Random(2, padded_length, padded_length, score.widths);
     const std::vector<int64_t> kept = Range(0, length);
-    ScoringProblem exact = padded.TakeQueries(kept).TakeKeys(kept);
+    ScoringProblem exact =
+        padded.TakeUnmaskedQueries(kept).TakeUnmaskedKeys(kept);
     for (ScoringProblem* problem : {&padded, &exact}) {
       problem->previous = problem->cumulative = {};
     }
@@ -199,11 +200,13 @@ void PaddingChangesNoBit(const ScoreToCheck& score, Expectations& expect) {
     for (const bool causal : {false, true}) {
       padded.causal = exact.causal = causal;
       const std::string name = absl::StrCat(length, " of ", padded_length);
-      expect.Near(Take(scorer.ComputeFused(padded).context, 2, kept),
-                  scorer.ComputeFused(exact).context, 0, name + ": context");
-      expect.Near(Take(scorer.ComputeReference(padded).context, 2, kept),
-                  scorer.ComputeReference(exact).context, 0,
-                  name + ": context with weights");
+      expect.Near(Take(scorer.ComputeContextOnly(padded).context, 2, kept),
+                  scorer.ComputeContextOnly(exact).context, 0,
+                  name + ": context");
+      expect.Near(
+          Take(scorer.ComputeWithContextGradients(padded).context, 2, kept),
+          scorer.ComputeWithContextGradients(exact).context, 0,
+          name + ": context with weights");
     }
   }
 }
@@ -214,7 +217,7 @@ void NothingFlowsToMaskedKeys(const ScoreToCheck& score, Expectations& expect) {
     const std::vector<int64_t> hidden = Range(3, 6);
     for (const bool fused : {false, true}) {
       const ScoringResult result =
-          fused ? scorer.ComputeFused(problem) : scorer.Compute(problem);
+          fused ? scorer.ComputeContextOnly(problem) : scorer.Compute(problem);
       if (!fused) expect.AllZero(Take(result.weights, 3, hidden), mask);
       expect.AllZero(Take(result.d_keys, 2, hidden),
                      mask + ": gradient of keys");
@@ -237,19 +240,21 @@ void HiddenNaNsReachNothing(const ScoreToCheck& score, Expectations& expect) {
     FillHidden(&of_both.key_x, 1, kNaN);
     const ScoringResult expected = scorer.Compute(problem);
     ScoringResult got = scorer.Compute(of_values);
-    expect.SameResult(got, expected, kRounding, mask + ", NaN in values");
+    expect.SameExceptParameterGradients(got, expected, kRounding,
+                                        mask + ", NaN in values");
     expect.SameParameterGradients(got, expected, kRounding);
     got = scorer.Compute(of_both);
     expect.Near(got.context, expected.context, kRounding, mask + ": context");
     expect.Near(got.weights, expected.weights, kRounding, mask + ": weights");
     expect.Near(got.d_values, expected.d_values, kRounding,
                 mask + ": gradient of the values");
-    const ScoringResult fused = scorer.ComputeFused(problem);
-    got = scorer.ComputeFused(of_values);
-    expect.SameResult(got, fused, kRounding, mask + ", fused, NaN in values");
+    const ScoringResult fused = scorer.ComputeContextOnly(problem);
+    got = scorer.ComputeContextOnly(of_values);
+    expect.SameExceptParameterGradients(got, fused, kRounding,
+                                        mask + ", fused, NaN in values");
     expect.SameParameterGradients(got, fused, kRounding);
-    expect.Near(scorer.ComputeFused(of_both).context, fused.context, kRounding,
-                mask + ": fused context");
+    expect.Near(scorer.ComputeContextOnly(of_both).context, fused.context,
+                kRounding, mask + ": fused context");
   }
 }
 
@@ -302,14 +307,13 @@ void OrderOfPairsMattersOnlyIfPositionAware(const ScoreToCheck& score,
   ScoringProblem problem = ScoringProblem::Random(2, 3, 5, score.widths);
   const int64_t order[] = {3, 0, 4, 1, 2};
   const TestArray expected = scorer.Compute(problem).context;
-  const TestArray got = scorer.Compute(problem.TakeKeys(order)).context;
+  const TestArray got = scorer.Compute(problem.TakeUnmaskedKeys(order)).context;
   if (!score.info.position_aware(score.options)) {
     return expect.Near(got, expected, kRounding,
                        "the order of keys changes the context, but "
                        "kPositionAware is false");
   }
-  // A position-aware score may depend on the position of the query without
-  // depending on the order of the keys.
+  // The score may depend on the query's position, but not on the keys' order.
   problem.positions.first_query = 2;
   const TestArray moved = scorer.Compute(problem).context;
   expect.True(LargestDifference(got, expected) > 1e-6 ||
@@ -343,7 +347,7 @@ void OtherQueriesChangeNothing(const ScoreToCheck& score,
       const ScoringResult together = scorer.Compute(problem);
       for (int64_t i = 0; i < 3; ++i) {
         const int64_t one[] = {i};
-        ScoringProblem alone = problem.TakeQueries(one);
+        ScoringProblem alone = problem.TakeUnmaskedQueries(one);
         alone.causal = causal;
         alone.positions = {.first_query = 3 + i * step, .first_key = 1};
         expect.Near(Take(together.context, 2, one),
@@ -400,8 +404,8 @@ void ParametersAreAllThereIsToSave(const ScoreToCheck& score,
         saved.store().value(*saved.store().FindByName(parameter.name));
     std::copy(from.begin(), from.end(), loaded.store().value(*to).begin());
   }
-  expect.SameResult(loaded.Compute(problem), saved.Compute(problem), 0,
-                    "loaded");
+  expect.SameExceptParameterGradients(loaded.Compute(problem),
+                                      saved.Compute(problem), 0, "loaded");
 }
 
 void FloatAgreesWithDouble(const ScoreToCheck& score, Expectations& expect) {
@@ -411,7 +415,7 @@ void FloatAgreesWithDouble(const ScoreToCheck& score, Expectations& expect) {
                                     score.widths);
   const ScoringResult got = in_float.Compute(problem);
   const ScoringResult expected = in_double.Compute(problem);
-  expect.SameResult(got, expected, 2e-5, "float");
+  expect.SameExceptParameterGradients(got, expected, 2e-5, "float");
   expect.SameParameterGradients(got, expected, 2e-5);
 }
 
@@ -431,11 +435,11 @@ void InnerFormAgreesWithScoreAndSoftmax(const ScoreToCheck& score,
     if (!scorer.HasInnerForm(problem)) {
       return expect.Skip("it is not an inner product");
     }
-    ScoringResult got = scorer.ComputeFused(problem);
-    const ScoringResult expected = scorer.ComputeReference(problem);
-    // ComputeFused() returns no weights, so weights are not compared.
+    ScoringResult got = scorer.ComputeContextOnly(problem);
+    const ScoringResult expected = scorer.ComputeWithContextGradients(problem);
+    // ComputeContextOnly() returns no weights, so weights are not compared.
     got.weights = expected.weights;
-    expect.SameResult(got, expected, kRounding, mask);
+    expect.SameExceptParameterGradients(got, expected, kRounding, mask);
     expect.SameParameterGradients(got, expected, kRounding);
   }
 }

@@ -63,10 +63,10 @@ void GatesOfOneArePlainAttention(const ScoreToCheck& score,
     SetParameter("forget.bias", 1000, &scorer);
     for (const bool fused : {false, true}) {
       const ScoringResult expected =
-          fused ? plain.ComputeFused(problem) : plain.Compute(problem);
+          fused ? plain.ComputeContextOnly(problem) : plain.Compute(problem);
       const ScoringResult got =
-          fused ? scorer.ComputeFused(problem) : scorer.Compute(problem);
-      expect.SameResult(got, expected, 0, "gates of 1");
+          fused ? scorer.ComputeContextOnly(problem) : scorer.Compute(problem);
+      expect.SameExceptParameterGradients(got, expected, 0, "gates of 1");
       expect.SameParameterGradients(got, expected, 0);
     }
   }
@@ -143,11 +143,12 @@ void AllPathsForget(const ScoreToCheck& score, Expectations& expect) {
     for (const int64_t time : {int64_t{6}, kLong}) {
       ScoringProblem problem = SelfProblem(score, time);
       problem.key_lengths = {static_cast<int32_t>(time), 4};
-      ScoringResult got = scorer.ComputeFused(problem);
-      const ScoringResult expected = scorer.ComputeReference(problem);
-      // ComputeFused() returns no weights, so weights are not compared.
+      ScoringResult got = scorer.ComputeContextOnly(problem);
+      const ScoringResult expected =
+          scorer.ComputeWithContextGradients(problem);
+      // ComputeContextOnly() returns no weights, so weights are not compared.
       got.weights = expected.weights;
-      expect.SameResult(got, expected, 1e-10, config);
+      expect.SameExceptParameterGradients(got, expected, 1e-10, config);
       expect.SameParameterGradients(got, expected, 1e-10);
       expect.AllFinite(got);
     }
@@ -211,8 +212,9 @@ void StepsForgetAsAllAtOnce(const ScoreToCheck& score, Expectations& expect) {
                                   score.widths);
     const ScoringProblem problem = SelfProblem(score, 5);
     for (const bool want_weights : {true, false}) {
-      const ScoringResult all =
-          want_weights ? scorer.Compute(problem) : scorer.ComputeFused(problem);
+      const ScoringResult all = want_weights
+                                    ? scorer.Compute(problem)
+                                    : scorer.ComputeContextOnly(problem);
       expect.Near(scorer.ComputeStepwise(problem, want_weights).context,
                   all.context, 0, absl::StrCat("context ", config));
     }
@@ -224,14 +226,14 @@ void BlocksForgetAsAllAtOnce(const ScoreToCheck& score, Expectations& expect) {
     Attention config = ConfigWith(score, fields);
     const ScoringProblem problem = SelfProblem(score, 7);
     ScorerUnderTest<double> whole(score.registry, config, score.widths);
-    const ScoringResult expected = whole.ComputeFused(problem);
+    const ScoringResult expected = whole.ComputeContextOnly(problem);
     for (const int rows : {1, 3}) {
       config.set_block(rows);
       ScorerUnderTest<double> scorer(score.registry, config, score.widths);
-      const ScoringResult got = scorer.ComputeFused(problem);
+      const ScoringResult got = scorer.ComputeContextOnly(problem);
       const std::string name = absl::StrCat(fields, ", blocks of ", rows);
       expect.Near(got.context, expected.context, 0, name + ": context");
-      expect.SameResult(got, expected, 1e-10, name);
+      expect.SameExceptParameterGradients(got, expected, 1e-10, name);
       expect.SameParameterGradients(got, expected, 1e-10);
     }
   }

@@ -86,7 +86,7 @@ ScoringProblem ScoringProblem::Random(int64_t batch, int64_t queries,
   return problem;
 }
 
-ScoringProblem ScoringProblem::TakeExamples(
+ScoringProblem ScoringProblem::TakeUnmaskedExamples(
     absl::Span<const int64_t> indices) const {
   ScoringProblem taken;
   taken.queries = Take(queries, 0, indices);
@@ -99,7 +99,7 @@ ScoringProblem ScoringProblem::TakeExamples(
   return taken;
 }
 
-ScoringProblem ScoringProblem::TakeQueries(
+ScoringProblem ScoringProblem::TakeUnmaskedQueries(
     absl::Span<const int64_t> indices) const {
   ScoringProblem taken;
   taken.queries = Take(queries, 2, indices);
@@ -112,7 +112,7 @@ ScoringProblem ScoringProblem::TakeQueries(
   return taken;
 }
 
-ScoringProblem ScoringProblem::TakeKeys(
+ScoringProblem ScoringProblem::TakeUnmaskedKeys(
     absl::Span<const int64_t> indices) const {
   ScoringProblem taken;
   taken.queries = queries;
@@ -273,7 +273,7 @@ ScoringResult ScorerUnderTest<T>::Compute(const ScoringProblem& problem,
 }
 
 template <typename T>
-std::string ScorerUnderTest<T>::FindNumericFault(
+std::string ScorerUnderTest<T>::FindNanOrInfinity(
     const ScoringProblem& problem) {
   FaultFinder<T> finder(tape_);
   Compute(problem);
@@ -301,7 +301,7 @@ TestArray ScorerUnderTest<T>::ScoresOfPart(const ScoringProblem& problem,
                                            absl::Span<const int64_t> queries,
                                            absl::Span<const int64_t> keys) {
   Forward<T>& forward = BeginScorerStep();
-  ScoreInputs<T> in = Inputs(problem.TakeQueries(queries));
+  ScoreInputs<T> in = Inputs(problem.TakeUnmaskedQueries(queries));
   in.positions = problem.positions;
   in.positions.first_query += queries[0];
   in.positions.first_key += keys[0];
@@ -311,8 +311,8 @@ TestArray ScorerUnderTest<T>::ScoresOfPart(const ScoringProblem& problem,
 }
 
 template <typename T>
-TestArray ScorerUnderTest<T>::PreparedKeys(const ScoringProblem& problem,
-                                           absl::Span<const int64_t> parts) {
+TestArray ScorerUnderTest<T>::PrepareKeysInParts(
+    const ScoringProblem& problem, absl::Span<const int64_t> parts) {
   Forward<T>& forward = BeginScorerStep();
   if (parts.empty()) {
     return CopyOf(scorer_->Prepare(forward, KeyInputs(problem)));
@@ -322,7 +322,7 @@ TestArray ScorerUnderTest<T>::PreparedKeys(const ScoringProblem& problem,
   int64_t begin = 0;
   for (const int64_t count : parts) {
     PrepareInputs<T> in =
-        KeyInputs(problem.TakeKeys(Range(begin, begin + count)));
+        KeyInputs(problem.TakeUnmaskedKeys(Range(begin, begin + count)));
     in.key_position = problem.positions.first_key + begin;
     in.state = &state;
     prepared.push_back(scorer_->Prepare(forward, in));
@@ -342,8 +342,8 @@ ScoringResult ScorerUnderTest<T>::ComputeStepwise(const ScoringProblem& problem,
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t now[] = {i};
     const ScoringProblem step =
-        problem.TakeKeys(Range(0, i + 1)).TakeQueries(now);
-    PrepareInputs<T> keys = KeyInputs(problem.TakeKeys(now));
+        problem.TakeUnmaskedKeys(Range(0, i + 1)).TakeUnmaskedQueries(now);
+    PrepareInputs<T> keys = KeyInputs(problem.TakeUnmaskedKeys(now));
     keys.key_position = i;
     keys.state = &state;
     prepared.push_back(attention_->Prepare(*forward_, keys));

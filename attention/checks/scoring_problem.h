@@ -67,9 +67,9 @@ struct ScoringProblem {
 
   // The problem restricted to the examples, queries or keys with these indices,
   // without mask and positions.
-  ScoringProblem TakeExamples(absl::Span<const int64_t> indices) const;
-  ScoringProblem TakeQueries(absl::Span<const int64_t> indices) const;
-  ScoringProblem TakeKeys(absl::Span<const int64_t> indices) const;
+  ScoringProblem TakeUnmaskedExamples(absl::Span<const int64_t> indices) const;
+  ScoringProblem TakeUnmaskedQueries(absl::Span<const int64_t> indices) const;
+  ScoringProblem TakeUnmaskedKeys(absl::Span<const int64_t> indices) const;
 
   Mask mask() const {
     return {.key_lengths = key_lengths,
@@ -121,16 +121,16 @@ class ScorerUnderTest {
   ScoringResult Compute(const ScoringProblem& problem) {
     return Compute(problem, {.want_weights = true, .project_weights = true});
   }
-  // Results whose gradients come only from the context. Only ComputeReference()
-  // also computes the weights.
-  ScoringResult ComputeFused(const ScoringProblem& problem) {
+  // Results whose gradients come only from the context. Only
+  // ComputeWithContextGradients() also computes the weights.
+  ScoringResult ComputeContextOnly(const ScoringProblem& problem) {
     return Compute(problem, {.want_weights = false, .project_weights = false});
   }
-  ScoringResult ComputeReference(const ScoringProblem& problem) {
+  ScoringResult ComputeWithContextGradients(const ScoringProblem& problem) {
     return Compute(problem, {.want_weights = true, .project_weights = false});
   }
   // The fault that a FaultFinder finds in Compute(). Empty if there is none.
-  std::string FindNumericFault(const ScoringProblem& problem);
+  std::string FindNanOrInfinity(const ScoringProblem& problem);
   bool HasInnerForm(const ScoringProblem& problem);
 
   TestArray Scores(const ScoringProblem& problem);
@@ -142,8 +142,8 @@ class ScorerUnderTest {
   // The prepared keys of the problem. If `parts` is empty, one call prepares
   // all keys, without a state. Otherwise, call i prepares parts[i] keys, and
   // all calls share a state.
-  TestArray PreparedKeys(const ScoringProblem& problem,
-                         absl::Span<const int64_t> parts);
+  TestArray PrepareKeysInParts(const ScoringProblem& problem,
+                               absl::Span<const int64_t> parts);
   // Number of slots that the score declares.
   int num_slots() const { return scorer_slots_.size(); }
   // Prepares keys one by one. Query i is at position i and sees the keys 0 ..

@@ -103,7 +103,7 @@ class Lowering {
       numbers.push_back(tape_.Full({}, at(x).number));
     }
     if (folds) {
-      return Number(FunctionOf<double>(op).value(numbers.data()).item());
+      return Number(FormulaOpInfoFor<double>(op).value(numbers.data()).item());
     }
     if (op == kProduct) width = at(operands[0]).width;
     return Intern({.op = op, .operands = std::move(operands), .width = width});

@@ -241,7 +241,7 @@ class FormulaScorer<T>::Values {
     if (node.op == kDivide && IsNumber(of[0])) return Number(of[0]) / At(of[1]);
     Var<T> operands[4];
     for (size_t i = 0; i < of.size(); ++i) operands[i] = At(of[i]);
-    return FunctionOf<T>(node.op).value(operands);
+    return FormulaOpInfoFor<T>(node.op).value(operands);
   }
 
   static Var<T> Times(Var<T> x, T factor) {
@@ -284,7 +284,7 @@ Var<T> FormulaScorer<T>::Prepare(Forward<T>& forward,
   in.positions.first_key = inputs.key_position;
   Tape<T>& tape = forward.tape();
   // Prepared values may be -inf, like scores.
-  tape.BeginScores();
+  tape.NotifyBeginScores();
   Values values(*this, forward, in);
   values.Compute(formula_.prepare_order);
   auto* const parts =
@@ -293,7 +293,7 @@ Var<T> FormulaScorer<T>::Prepare(Forward<T>& forward,
   const Var<T> prepared = stored.size() == 1
                               ? parts[0]
                               : Concat<T>({parts, stored.size()}, /*axis=*/3);
-  tape.EndScores(prepared);
+  tape.NotifyEndScores(prepared);
   return prepared;
 }
 

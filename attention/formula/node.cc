@@ -13,7 +13,7 @@ namespace {
 using enum FormulaOp;
 
 template <typename T>
-constexpr FormulaFunction<T> kFunctions[] = {
+constexpr FormulaOpInfo<T> kFunctions[] = {
     {kNumber, ""},
     {kParameter, ""},
     {kMatrix, ""},
@@ -66,11 +66,11 @@ constexpr FormulaFunction<T> kFunctions[] = {
 }  // namespace
 
 template <typename T>
-absl::Span<const FormulaFunction<T>> FormulaFunctions() {
+absl::Span<const FormulaOpInfo<T>> FormulaOpInfos() {
   return kFunctions<T>;
 }
 
-REGARD_INSTANTIATE_FUNCTION(FormulaFunctions);
+REGARD_INSTANTIATE_FUNCTION(FormulaOpInfos);
 
 Shape FormulaParameterInfo::shape() const {
   if (table.has_value()) return {table->count()};
@@ -97,7 +97,7 @@ std::string FormulaGraph::Text(int index) const {
   for (size_t i = 0; i < node.operands.size(); ++i) {
     of[i] = Text(node.operands[i]);
   }
-  absl::string_view form = FunctionOf<double>(node.op).form;
+  absl::string_view form = FormulaOpInfoFor<double>(node.op).form;
   if (of[2] == "1") absl::ConsumePrefix(&form, "$2 * ");
   return absl::Substitute(form, of[0], of[1], of[2], of[3]);
 }

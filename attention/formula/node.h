@@ -70,7 +70,7 @@ enum class FormulaOp {
 };
 
 template <typename T>
-struct FormulaFunction {
+struct FormulaOpInfo {
   FormulaOp op;
   absl::string_view form;  // notation, with $0 for the first operand
   bool transcendental = false;
@@ -86,17 +86,17 @@ struct FormulaFunction {
 
 // Returns the table, in the order of FormulaOp.
 template <typename T>
-absl::Span<const FormulaFunction<T>> FormulaFunctions();
+absl::Span<const FormulaOpInfo<T>> FormulaOpInfos();
 
 template <typename T>
-const FormulaFunction<T>& FunctionOf(FormulaOp op) {
-  return FormulaFunctions<T>()[static_cast<size_t>(op)];
+const FormulaOpInfo<T>& FormulaOpInfoFor(FormulaOp op) {
+  return FormulaOpInfos<T>()[static_cast<size_t>(op)];
 }
 
 // Whether each element of the result depends only on the elements of the
 // operands at the same index.
 inline bool IsElementwise(FormulaOp op) {
-  return FunctionOf<double>(op).value != nullptr;
+  return FormulaOpInfoFor<double>(op).value != nullptr;
 }
 
 // The inputs that a node depends on.

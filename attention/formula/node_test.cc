@@ -12,29 +12,29 @@ namespace {
 using enum FormulaOp;
 
 TEST(NodeTest, TheTableIsInTheOrderOfOperations) {
-  const auto functions = FormulaFunctions<float>();
+  const auto functions = FormulaOpInfos<float>();
   ASSERT_EQ(functions.size(), static_cast<size_t>(kDistance) + 1);
   for (size_t i = 0; i < functions.size(); ++i) {
     EXPECT_EQ(static_cast<size_t>(functions[i].op), i) << functions[i].form;
-    EXPECT_EQ(FormulaFunctions<double>()[i].op, functions[i].op);
+    EXPECT_EQ(FormulaOpInfos<double>()[i].op, functions[i].op);
   }
 }
 
 TEST(NodeTest, AFormGivesNameAndOperands) {
-  EXPECT_EQ(FunctionOf<float>(kTanh).name(), "tanh");
-  EXPECT_EQ(FunctionOf<float>(kTanh).operands(), 1);
-  EXPECT_EQ(FunctionOf<float>(kWhere).name(), "where");
-  EXPECT_EQ(FunctionOf<float>(kWhere).operands(), 4);
-  EXPECT_EQ(FunctionOf<float>(kQueries).name(), "q");
-  EXPECT_EQ(FunctionOf<float>(kQueries).operands(), 0);
-  EXPECT_EQ(FunctionOf<float>(kAdd).name(), "");
+  EXPECT_EQ(FormulaOpInfoFor<float>(kTanh).name(), "tanh");
+  EXPECT_EQ(FormulaOpInfoFor<float>(kTanh).operands(), 1);
+  EXPECT_EQ(FormulaOpInfoFor<float>(kWhere).name(), "where");
+  EXPECT_EQ(FormulaOpInfoFor<float>(kWhere).operands(), 4);
+  EXPECT_EQ(FormulaOpInfoFor<float>(kQueries).name(), "q");
+  EXPECT_EQ(FormulaOpInfoFor<float>(kQueries).operands(), 0);
+  EXPECT_EQ(FormulaOpInfoFor<float>(kAdd).name(), "");
 }
 
 double ValueOf(FormulaOp op, const std::vector<double>& operands) {
   Tape<double> tape;
   std::vector<Var<double>> x;
   for (const double operand : operands) x.push_back(tape.Full({}, operand));
-  return FunctionOf<double>(op).value(x.data()).item();
+  return FormulaOpInfoFor<double>(op).value(x.data()).item();
 }
 
 TEST(NodeTest, Values) {

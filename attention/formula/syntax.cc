@@ -16,12 +16,12 @@ namespace regard {
 namespace {
 
 using enum FormulaOp;
-using Function = FormulaFunction<double>;
+using Function = FormulaOpInfo<double>;
 
 // Returns the predefined variable or function with this name, or null if the
 // name is a parameter.
 const Function* FindFunction(absl::string_view name) {
-  for (const Function& function : FormulaFunctions<double>()) {
+  for (const Function& function : FormulaOpInfos<double>()) {
     if (function.name() == name) return &function;
   }
   return nullptr;
@@ -360,7 +360,7 @@ class Parser {
   int FailNoFunction(const TextRange& range) {
     const absl::string_view name = Text(range);
     std::vector<std::string> known;
-    for (const Function& function : FormulaFunctions<double>()) {
+    for (const Function& function : FormulaOpInfos<double>()) {
       const std::string other(function.name());
       if (function.operands() > 0 && absl::ascii_isalpha(other.c_str()[0])) {
         known.push_back(other);

@@ -41,7 +41,8 @@ std::string Shown(const FormulaGraph& tree, int index) {
   if (node.operands.empty()) return tree.Text(index);
   const char* symbol = SymbolOf(node.op);
   std::string shown = absl::StrCat(
-      "(", symbol != nullptr ? symbol : FunctionOf<double>(node.op).name());
+      "(",
+      symbol != nullptr ? symbol : FormulaOpInfoFor<double>(node.op).name());
   for (const int operand : node.operands) {
     absl::StrAppend(&shown, " ", Shown(tree, operand));
   }

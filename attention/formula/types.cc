@@ -328,7 +328,7 @@ class Inference {
           FailAt(n, absl::StrCat("a matrix must multiply a vector; ",
                                  shape_of(x), ". Multiply scalars with '*'"));
         } else {
-          FailAt(n, absl::StrCat(FunctionOf<double>(node.op).name(),
+          FailAt(n, absl::StrCat(FormulaOpInfoFor<double>(node.op).name(),
                                  " takes a vector; ", shape_of(x)));
         }
       }

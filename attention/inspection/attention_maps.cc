@@ -71,9 +71,9 @@ std::string AllLayersPattern(absl::string_view site) {
 }
 
 template <typename T>
-std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder,
+std::vector<AttentionMap<T>> AttentionMaps(const SiteValueRecorder<T>& recorder,
                                            absl::string_view value) {
-  using Seen = typename SiteRecorder<T>::Seen;
+  using Seen = typename SiteValueRecorder<T>::Seen;
   const std::string end = absl::StrCat("attention/", value);
   std::vector<AttentionMap<T>> maps;
   std::vector<std::vector<const Seen*>> parts;

@@ -56,7 +56,7 @@ struct AttentionMap {
 // missing steps are 0. If `value` is "scores", the maps have attention scores
 // instead of weights.
 template <typename T>
-std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder,
+std::vector<AttentionMap<T>> AttentionMaps(const SiteValueRecorder<T>& recorder,
                                            absl::string_view value = "weights");
 
 // Runs pass(), which computes on `forward`, and returns the maps at the hook
@@ -64,8 +64,8 @@ std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder,
 template <typename T, typename F>
 std::vector<AttentionMap<T>> RecordAttentionMaps(
     Forward<T>& forward, std::vector<std::string> patterns, F pass) {
-  SiteRecorder<T> recorder(std::move(patterns));
-  const ScopedHook<T> watch(forward, &recorder);
+  SiteValueRecorder<T> recorder(std::move(patterns));
+  const ScopedExtraHook<T> watch(forward, &recorder);
   pass();
   return AttentionMaps(recorder);
 }

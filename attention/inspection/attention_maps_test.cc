@@ -74,7 +74,7 @@ TEST(AttentionMapsTest, ShowScoresOnRequest) {
   Tape<float> tape;
   Forward<float> forward(tape, none, nullptr);
   forward.BeginStep();
-  SiteRecorder<float> recorder({"*"});
+  SiteValueRecorder<float> recorder({"*"});
   forward.set_hook(&recorder);
   for (const char* scope : {"decoder", "reader"}) {
     const NameScope<float> outer(tape, scope);

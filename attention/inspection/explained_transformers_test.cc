@@ -149,7 +149,7 @@ class Model {
   }
 
  private:
-  LayerRun<T> run_;
+  LayerTestHarness<T> run_;
   const TransformerConfig config_;
   InputEmbedding<T> embedding_;
   TransformerStack<T> stack_;
@@ -265,7 +265,7 @@ TEST_P(ExplanationTest, WeightsAreTheSoftmaxOfTheScores) {
 // one source at one position to zero.
 class Without : public Hook<double> {
  public:
-  Without(const SiteRecorder<double>& pass, const ResidualSource& source,
+  Without(const SiteValueRecorder<double>& pass, const ResidualSourceId& source,
           int64_t position)
       : pass_(pass), source_(source), position_(position) {
     for (const std::string& pattern : ResidualSourceSites()) {
@@ -292,8 +292,8 @@ class Without : public Hook<double> {
   }
 
  private:
-  const SiteRecorder<double>& pass_;
-  const ResidualSource source_;
+  const SiteValueRecorder<double>& pass_;
+  const ResidualSourceId source_;
   const int64_t position_;
   std::vector<std::string> held_;
   std::string output_;
@@ -312,10 +312,10 @@ TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
       Explain(forward, traced,
               {.site = Site(), .head = kHead, .query = kQuery, .key = kKey});
   ASSERT_THAT(explanation.status(), testing::IsOk());
-  SiteRecorder<double> pass({"*"});
+  SiteValueRecorder<double> pass({"*"});
   {
     forward.BeginStep();
-    const ScopedHook<double> watch(forward, &pass);
+    const ScopedExtraHook<double> watch(forward, &pass);
     traced.pass(forward);
   }
   std::string scores = explanation->site;
@@ -326,10 +326,10 @@ TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
     if (!of.source.has_value()) continue;
     for (const bool of_key : {false, true}) {
       Without without(pass, *of.source, of_key ? kKey : kQuery);
-      SiteRecorder<double> rest({scores});
+      SiteValueRecorder<double> rest({scores});
       forward.BeginStep();
-      const ScopedHook<double> hold(forward, &without);
-      const ScopedHook<double> watch(forward, &rest);
+      const ScopedExtraHook<double> hold(forward, &without);
+      const ScopedExtraHook<double> watch(forward, &rest);
       traced.pass(forward);
       EXPECT_NEAR(
           pass.Find(scores)->value[index] - rest.Find(scores)->value[index],
@@ -342,7 +342,7 @@ TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
 // The queries come from a decoder, and the keys come from the memory of an
 // encoder. The terms must have sources in both residual streams.
 TEST(CrossExplanationTest, HasSourcesInBothStreams) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const auto config = Parse<TransformerConfig>(
       "width: 4 layers: 1 attention { heads: 2 } feed_forward { hidden: 3 }");
   const InputEmbedding<double> source(config, 5,
@@ -437,7 +437,7 @@ TEST(RefusedExplanationTest, AKeyThatTheQueryDoesNotSee) {
 }
 
 TEST(RefusedExplanationTest, RequiresOneText) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const auto config =
       Parse<TransformerConfig>("width: 4 layers: 1 attention { heads: 1 }");
   const InputEmbedding<double> embedding(config, 5, run.store().Root());

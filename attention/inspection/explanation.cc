@@ -29,7 +29,7 @@ namespace regard {
 namespace {
 
 template <typename T>
-using Seen = typename SiteRecorder<T>::Seen;
+using Seen = typename SiteValueRecorder<T>::Seen;
 
 absl::Status Wrong(absl::string_view message) {
   return absl::InvalidArgumentError(message);
@@ -82,7 +82,7 @@ class ScoreReader : public Hook<T> {
   Reading Read(Forward<T>& forward, const TraceablePrediction<T>& traced) {
     reading_ = {};
     forward.BeginStep();
-    const ScopedHook<T> watch(forward, this);
+    const ScopedExtraHook<T> watch(forward, this);
     traced.pass(forward);
     const Var<T> score = Slice(scores_.Reshape({scores_.size()}), /*axis=*/0,
                                target_.Index(target_.key), 1);
@@ -132,7 +132,7 @@ class ScoreReader : public Hook<T> {
 // Lists the attention layers of a pass for an error message. The layers of a
 // stack share one entry.
 template <typename T>
-std::string AttentionsOf(const SiteRecorder<T>& pass) {
+std::string AttentionsOf(const SiteValueRecorder<T>& pass) {
   std::vector<std::string> sites;
   for (const Seen<T>& seen : pass.seen()) {
     absl::string_view site = seen.site;
@@ -157,7 +157,7 @@ absl::Status CheckIndex(absl::string_view what, int64_t index, int64_t count) {
 }
 
 template <typename T>
-absl::StatusOr<Target<T>> FindTarget(const SiteRecorder<T>& pass,
+absl::StatusOr<Target<T>> FindTarget(const SiteValueRecorder<T>& pass,
                                      const ExplainOptions& options) {
   std::vector<Target<T>> found;
   for (size_t i = 0; i < pass.seen().size(); ++i) {
@@ -303,7 +303,7 @@ bool AddTerms(const Reading& full, const Reading& none,
 }
 
 template <typename T>
-void AddLayerBiases(const SiteRecorder<T>& pass, const Target<T>& target,
+void AddLayerBiases(const SiteValueRecorder<T>& pass, const Target<T>& target,
                     ScoreExplanation* explanation) {
   const Shape& shape = target.scores->shape;
   const auto site = [&](const char* name) {
@@ -334,7 +334,7 @@ void AddLayerBiases(const SiteRecorder<T>& pass, const Target<T>& target,
 }
 
 template <typename T>
-absl::Status CheckVisitedOnce(const SiteRecorder<T>& pass) {
+absl::Status CheckVisitedOnce(const SiteValueRecorder<T>& pass) {
   std::set<std::string> sites;
   for (const Seen<T>& seen : pass.seen()) {
     if (!sites.insert(seen.site).second) {
@@ -377,10 +377,10 @@ absl::StatusOr<ScoreExplanation> Explain(Forward<T>& forward,
        {"scores", "weights", "distance_bias", "log_decays"}) {
     sites.push_back(absl::StrCat("*attention/", name));
   }
-  SiteRecorder<T> pass(std::move(sites));
+  SiteValueRecorder<T> pass(std::move(sites));
   forward.BeginStep();
   {
-    const ScopedHook<T> watch(forward, &pass);
+    const ScopedExtraHook<T> watch(forward, &pass);
     traced.pass(forward);
   }
   REGARD_RETURN_IF_ERROR(CheckVisitedOnce(pass));
@@ -404,7 +404,7 @@ absl::StatusOr<ScoreExplanation> Explain(Forward<T>& forward,
       forward, traced, pass.seen().first(target.before)));
   ScoreReader<T> reader(target);
   const Reading full = reader.Read(forward, traced);
-  const ScopedHook<T> hold(forward, &one_source);
+  const ScopedExtraHook<T> hold(forward, &one_source);
   const Reading none = reader.Read(forward, traced);
   std::vector<Reading> readings;
   bool reaches_query = false;

@@ -37,13 +37,13 @@ struct ExplainOptions {
 struct ScoreSource {
   // Absent for the last source, which contains rounding errors and everything
   // that does not depend on the input, such as biases of projections.
-  std::optional<ResidualSource> source = {};
+  std::optional<ResidualSourceId> source = {};
   // `as_query` is the sum of the terms in which the query reads this source.
   // `as_key` is the sum of the terms in which the key reads this source.
   double as_query = 0;
   double as_key = 0;
 
-  // Returns ResidualSource::Name(), or "biases" if `source` is absent.
+  // Returns ResidualSourceId::Name(), or "biases" if `source` is absent.
   std::string Name() const;
 };
 

@@ -27,9 +27,9 @@ constexpr char kContexts[] = "*attention/context";
 // Runs a pass with `recorder` and computes the gradients of the chosen output.
 template <typename T>
 Var<T> Run(Forward<T>& forward, const TraceablePrediction<T>& traced,
-           int64_t chosen, SiteRecorder<T>* recorder) {
+           int64_t chosen, SiteValueRecorder<T>* recorder) {
   forward.BeginStep();
-  const ScopedHook<T> watch(forward, recorder);
+  const ScopedExtraHook<T> watch(forward, recorder);
   const Var<T> outputs = traced.pass(forward);
   if (!outputs.has_value()) return outputs;
   const Var<T> scalar = ChosenOutput(outputs, chosen);
@@ -65,7 +65,7 @@ void AddRowGradients(Forward<T>& forward, const TraceablePrediction<T>& traced,
     if (writes(map)) map.gradients.assign(map.weights.size(), T(0));
   }
   for (size_t i = 0; i < labels.outputs.size(); ++i) {
-    SiteRecorder<T> recorder({kAllMaps}, {kAllMaps});
+    SiteValueRecorder<T> recorder({kAllMaps}, {kAllMaps});
     Run(forward, traced, static_cast<int64_t>(i), &recorder);
     const std::vector<AttentionMap<T>> of_output = AttentionMaps(recorder);
     for (size_t m = 0; m < maps->size(); ++m) {
@@ -78,8 +78,8 @@ void AddRowGradients(Forward<T>& forward, const TraceablePrediction<T>& traced,
 // Adds the importance of the heads at one visited hook point. The importance
 // from all steps of a recurrent decoder is added to the same element of `all`.
 template <typename T>
-void AddImportance(const typename SiteRecorder<T>::Seen& seen,
-                   std::vector<HeadImportance>* all) {
+void AddImportance(const typename SiteValueRecorder<T>::Seen& seen,
+                   std::vector<LayerHeadImportances>* all) {
   if (seen.gradient.empty()) return;
   const std::string site = AllStepsPattern(seen.site);
   auto found = std::find_if(all->begin(), all->end(),
@@ -97,7 +97,7 @@ void AddImportance(const typename SiteRecorder<T>::Seen& seen,
 }
 
 template <typename T>
-InputGradientNorms NormsOf(const typename SiteRecorder<T>::Seen& seen,
+InputGradientNorms NormsOf(const typename SiteValueRecorder<T>::Seen& seen,
                            const TraceDescription& labels) {
   const int rank = seen.shape.rank();
   const auto positions = static_cast<size_t>(seen.shape[rank - 2]);
@@ -156,7 +156,7 @@ absl::string_view LayerOf(absl::string_view site) {
 
 template <typename T>
 LogitLensLayer LookThrough(const LogitLensSpec<T>& lens, Forward<T>& forward,
-                           const typename SiteRecorder<T>::Seen& seen,
+                           const typename SiteValueRecorder<T>::Seen& seen,
                            size_t most_choices) {
   Hook<T>* const hook = forward.hook();
   forward.set_hook(nullptr);
@@ -227,7 +227,7 @@ Inspection<T> Inspect(Forward<T>& forward, const TraceablePrediction<T>& traced,
   std::vector<std::string> values = gradients;
   const bool sees_layers = traced.lens.log_probabilities != nullptr;
   if (sees_layers) values.push_back(traced.lens.sites);
-  SiteRecorder<T> recorder(values, gradients);
+  SiteValueRecorder<T> recorder(values, gradients);
   const Var<T> outputs = Run(forward, traced, options.chosen, &recorder);
   if (outputs.has_value()) {
     inspection.outputs.assign(outputs.span().begin(), outputs.span().end());
@@ -236,7 +236,7 @@ Inspection<T> Inspect(Forward<T>& forward, const TraceablePrediction<T>& traced,
   inspection.maps = AttentionMaps(recorder);
   AddRowGradients(forward, traced, &inspection.maps);
   if (sees_layers) inspection.lens_rows = traced.lens.rows;
-  std::vector<const typename SiteRecorder<T>::Seen*> layers;
+  std::vector<const typename SiteValueRecorder<T>::Seen*> layers;
   for (const auto& seen : recorder.seen()) {
     if (absl::EndsWith(seen.site, "attention/context")) {
       AddImportance<T>(seen, &inspection.heads);
@@ -256,7 +256,7 @@ Inspection<T> Inspect(Forward<T>& forward, const TraceablePrediction<T>& traced,
     inspection.lens.push_back(
         LookThrough(traced.lens, forward, *seen, options.most_choices));
   }
-  for (HeadImportance& of : inspection.heads) {
+  for (LayerHeadImportances& of : inspection.heads) {
     for (double& head : of.heads) head = std::abs(head);
   }
   inspection.rollouts = RolloutsOf(inspection.maps, inspection.labels);

@@ -19,7 +19,7 @@ namespace regard {
 // elements of the head's context c, for the chosen output y. It measures how
 // much the output changes if the head's context is scaled. Michel et al., "Are
 // sixteen heads really better than one?", 2019, equation 4, for one example.
-struct HeadImportance {
+struct LayerHeadImportances {
   std::string site;  // hook point of the context; see AllStepsPattern()
   std::vector<double> heads;
 };
@@ -61,7 +61,7 @@ struct Inspection {
   // t has the gradient of the output that position t writes. If the position
   // writes no output, the gradient is 0.
   std::vector<AttentionMap<T>> maps = {};
-  std::vector<HeadImportance> heads = {};
+  std::vector<LayerHeadImportances> heads = {};
   std::vector<InputGradientNorms> inputs = {};
   std::vector<Rollout> rollouts = {};
   std::vector<std::string> lens_rows = {};
@@ -82,8 +82,9 @@ struct Inspection {
 double Entropy(absl::Span<const double> weights);
 
 struct InspectOptions {
-  int64_t chosen = kAllOutputs;                         // index of an output
-  size_t most_choices = PredictOptions().most_choices;  // choices per lens row
+  int64_t chosen = kAllOutputs;  // index of an output
+  size_t most_choices =
+      PredictionLimits().most_choices;  // choices per lens row
 };
 
 // Runs one pass for the chosen output. If outputs are successive, runs one more

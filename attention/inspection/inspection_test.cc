@@ -229,7 +229,7 @@ TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
 
 // Calls of the lens are not part of a prediction, so a hook must not see them.
 TEST_F(InspectTest, AHookDoesNotSeeThePredictionsOfLayers) {
-  SiteRecorder<double> recorder({"logits", "decoder/embedded"});
+  SiteValueRecorder<double> recorder({"logits", "decoder/embedded"});
   forward_.set_hook(&recorder);
   TraceablePrediction<double> traced = Toy(kInputs);
   traced.lens.log_probabilities = [](Forward<double>& forward,
@@ -306,7 +306,7 @@ TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
 }
 
 TEST(TraceTest, HasNoPositionAndNoHeadByDefault) {
-  EXPECT_EQ(TracedOutput().position, -1);
+  EXPECT_EQ(TracedOutputLabel().position, -1);
   EXPECT_EQ(TraceDescription().alignment_head, -1);
   EXPECT_EQ(TraceDescription().chosen, -1);
 }

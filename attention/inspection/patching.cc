@@ -24,7 +24,7 @@ namespace regard {
 namespace {
 
 template <typename T>
-using Seen = typename SiteRecorder<T>::Seen;
+using Seen = typename SiteValueRecorder<T>::Seen;
 
 constexpr int64_t kAllPositions = -1;
 
@@ -79,7 +79,7 @@ template <typename T>
 double ValueOf(Forward<T>& forward, const TraceablePrediction<T>& traced,
                int64_t chosen, Hook<T>* hook) {
   forward.BeginStep();
-  const ScopedHook<T> watch(forward, hook);
+  const ScopedExtraHook<T> watch(forward, hook);
   return static_cast<double>(ChosenOutput(traced.pass(forward), chosen).item());
 }
 
@@ -90,7 +90,7 @@ std::string TextOf(const Shape& shape) {
 }
 
 template <typename T>
-absl::Status CheckSame(const Seen<T>& seen, const SiteRecorder<T>& other) {
+absl::Status CheckSame(const Seen<T>& seen, const SiteValueRecorder<T>& other) {
   const Seen<T>* const there = other.Find(seen.site);
   if (there != nullptr && there->shape == seen.shape) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
@@ -106,8 +106,8 @@ absl::Status CheckSame(const Seen<T>& seen, const SiteRecorder<T>& other) {
 template <typename T>
 double OtherValue(Forward<T>& forward, const TraceablePrediction<T>& traced,
                   const TraceablePrediction<T>& other, int64_t chosen) {
-  SiteRecorder<T> here(traced.labels.inputs);
-  SiteRecorder<T> there(traced.labels.inputs);
+  SiteValueRecorder<T> here(traced.labels.inputs);
+  SiteValueRecorder<T> there(traced.labels.inputs);
   ValueOf<T>(forward, traced, chosen, &here);
   ValueOf<T>(forward, other, chosen, &there);
   std::vector<const Seen<T>*> others;
@@ -123,7 +123,7 @@ double OtherValue(Forward<T>& forward, const TraceablePrediction<T>& traced,
 template <typename T>
 absl::Status NoSuch(Forward<T>& forward, const TraceablePrediction<T>& traced,
                     const std::string& pattern) {
-  SiteRecorder<T> all({"*"});
+  SiteValueRecorder<T> all({"*"});
   ValueOf<T>(forward, traced, kAllOutputs, &all);
   SiteShapes sites;
   for (const Seen<T>& seen : all.seen()) sites[seen.site] = seen.shape;
@@ -133,11 +133,11 @@ absl::Status NoSuch(Forward<T>& forward, const TraceablePrediction<T>& traced,
 }  // namespace
 
 template <typename T>
-absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
-                                    const TraceablePrediction<T>& traced,
-                                    const TraceablePrediction<T>& other,
-                                    const std::string& pattern,
-                                    int64_t chosen) {
+absl::StatusOr<PatchingResult> Patch(Forward<T>& forward,
+                                     const TraceablePrediction<T>& traced,
+                                     const TraceablePrediction<T>& other,
+                                     const std::string& pattern,
+                                     int64_t chosen) {
   if (traced.labels.outputs.empty()) {
     return absl::InvalidArgumentError(
         "this input has no output that a patch could change; use another "
@@ -149,8 +149,8 @@ absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
         "the other input does not have the chosen output; choose an output "
         "that both inputs have");
   }
-  SiteRecorder<T> here({pattern});
-  SiteRecorder<T> there({pattern});
+  SiteValueRecorder<T> here({pattern});
+  SiteValueRecorder<T> there({pattern});
   ValueOf<T>(forward, traced, chosen, &here);
   if (here.seen().empty()) return NoSuch(forward, traced, pattern);
   ValueOf<T>(forward, other, chosen, &there);
@@ -158,7 +158,7 @@ absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
     REGARD_RETURN_IF_ERROR(CheckSame(seen, there));
   }
   Patcher<T> patcher({pattern});
-  PatchedOutput patched = {
+  PatchingResult patched = {
       .value = ValueOf<T>(forward, traced, chosen, &patcher),
       .other_value = OtherValue(forward, traced, other, chosen)};
   std::map<std::string, size_t> rows;

@@ -24,7 +24,7 @@ struct PatchedSite {
   std::vector<double> changes;  // change of the output, by position
 };
 
-struct PatchedOutput {
+struct PatchingResult {
   double value;  // the chosen output without a patch
   // The chosen output if all inputs of the model have the values of the other
   // input. NaN if the shapes of the inputs differ.
@@ -41,10 +41,11 @@ struct PatchedOutput {
 // returns InvalidArgument if the pass of `other` has no hook point of equal
 // name and shape.
 template <typename T>
-absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
-                                    const TraceablePrediction<T>& traced,
-                                    const TraceablePrediction<T>& other,
-                                    const std::string& pattern, int64_t chosen);
+absl::StatusOr<PatchingResult> Patch(Forward<T>& forward,
+                                     const TraceablePrediction<T>& traced,
+                                     const TraceablePrediction<T>& other,
+                                     const std::string& pattern,
+                                     int64_t chosen);
 
 }  // namespace regard
 

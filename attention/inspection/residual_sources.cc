@@ -17,7 +17,7 @@ namespace regard {
 namespace {
 
 template <typename T>
-using Seen = typename SiteRecorder<T>::Seen;
+using Seen = typename SiteValueRecorder<T>::Seen;
 template <typename T>
 using Part = typename ResidualSources<T>::Part;
 
@@ -118,7 +118,7 @@ void AddHeads(const Seen<T>& output, const std::string& context,
 
 }  // namespace
 
-std::string ResidualSource::Name() const {
+std::string ResidualSourceId::Name() const {
   absl::string_view name = site;
   if (absl::ConsumeSuffix(&name, kContext)) {
     return absl::StrCat(name, ", head ", head);
@@ -143,7 +143,7 @@ std::vector<std::string> ResidualSourceSites() {
 template <typename T>
 ResidualSources<T> FindResidualSources(
     Forward<T>& forward, const TraceablePrediction<T>& traced,
-    absl::Span<const typename SiteRecorder<T>::Seen> seen) {
+    absl::Span<const typename SiteValueRecorder<T>::Seen> seen) {
   std::map<std::string, const Seen<T>*> outputs;
   // Keyed by the hook point of the attention output.
   std::map<std::string, const Seen<T>*> contexts;
@@ -158,7 +158,7 @@ ResidualSources<T> FindResidualSources(
   const auto read_with = [&](int64_t head) {
     one_head.Choose(head);
     forward.BeginStep();
-    const ScopedHook<T> watch(forward, &one_head);
+    const ScopedExtraHook<T> watch(forward, &one_head);
     traced.pass(forward);
   };
   std::map<std::string, std::vector<std::vector<T>>> of_heads;

@@ -23,7 +23,7 @@
 
 namespace regard {
 
-struct ResidualSource {
+struct ResidualSourceId {
   // The hook point of the source:
   // * ".../attention/context" for a head;
   // * ".../attention_output" for an attention layer whose output is not the sum
@@ -41,7 +41,7 @@ struct ResidualSource {
 template <typename T>
 struct ResidualSources {
   struct Part {
-    ResidualSource source = {};
+    ResidualSourceId source = {};
     std::string at = {};        // the hook point to which the source adds
     std::vector<T> value = {};  // same size as the value at `at`
   };
@@ -61,7 +61,7 @@ std::vector<std::string> ResidualSourceSites();
 template <typename T>
 ResidualSources<T> FindResidualSources(
     Forward<T>& forward, const TraceablePrediction<T>& traced,
-    absl::Span<const typename SiteRecorder<T>::Seen> seen);
+    absl::Span<const typename SiteValueRecorder<T>::Seen> seen);
 
 // Replaces the values of a pass by the held values, plus the value of at most
 // one source.

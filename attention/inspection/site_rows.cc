@@ -61,7 +61,7 @@ void RowStatisticsRecorder<T>::OnRowStatistics(
   Append(*found, rows, rows.top, &found->top);
   Append(*found, rows, rows.top_key, &found->top_key);
   Append(*found, rows, rows.first, &found->first);
-  Append(*found, rows, rows.WindowSums(window_), &found->window);
+  Append(*found, rows, rows.CausalWindowSums(window_), &found->window);
   found->queries += rows.queries;
 }
 

@@ -63,7 +63,7 @@ template <typename T, typename F>
 std::vector<SiteRowStatistics> RecordRowStatistics(Forward<T>& forward,
                                                    int64_t window, F pass) {
   RowStatisticsRecorder<T> recorder(window);
-  const ScopedHook<T> watch(forward, &recorder);
+  const ScopedExtraHook<T> watch(forward, &recorder);
   pass();
   return recorder.seen();
 }

@@ -65,7 +65,7 @@ struct SiteSequences {
   size_t keys = 0;
 };
 
-struct TracedOutput {
+struct TracedOutputLabel {
   std::string name = {};
   int64_t position = -1;  // position in the sequence `writer`, or -1
 };
@@ -79,7 +79,7 @@ struct TraceDescription {
   std::string prediction = {};  // the prediction that is explained
   std::vector<TracedSequence> sequences = {};
   std::vector<SiteSequences> sites = {};  // the first match is used
-  std::vector<TracedOutput> outputs = {};
+  std::vector<TracedOutputLabel> outputs = {};
   std::string output_unit = "log p";
   // the default output; users may choose another output
   int64_t chosen = kAllOutputs;

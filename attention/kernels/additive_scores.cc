@@ -92,9 +92,9 @@ Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
   }
   tape.Record("AdditiveScores", scores, [=] {
     const AdditiveScoreGradients<T> d = {
-        PartialGrad(queries), PartialGrad(keys), PartialGrad(vector)};
-    T* const d_features = PartialGrad(features);
-    T* const d_weight = PartialGrad(weight);
+        GradToAddTo(queries), GradToAddTo(keys), GradToAddTo(vector)};
+    T* const d_features = GradToAddTo(features);
+    T* const d_weight = GradToAddTo(weight);
     ScratchScope<T> scratch(scores.tape());
     T* const sums = has_term ? scratch.New(num_keys * width) : nullptr;
     T* const d_sums = has_term ? scratch.New(num_keys * width) : nullptr;

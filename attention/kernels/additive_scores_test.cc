@@ -97,11 +97,11 @@ TEST(AdditiveScoresTest, AgreesWithItsComposition) {
   };
   for (const int64_t size : kRaggedSizes) {
     CheckAgainstReference(
-        MakeReferenceCase("queries", Inputs(size, 3, 4), fused, reference));
+        MakeFusedKernelCase("queries", Inputs(size, 3, 4), fused, reference));
     CheckAgainstReference(
-        MakeReferenceCase("keys", Inputs(3, size, 4), fused, reference));
+        MakeFusedKernelCase("keys", Inputs(3, size, 4), fused, reference));
     CheckAgainstReference(
-        MakeReferenceCase("width", Inputs(3, 4, size), fused, reference));
+        MakeFusedKernelCase("width", Inputs(3, 4, size), fused, reference));
   }
 }
 
@@ -113,11 +113,11 @@ TEST(AdditiveScoresTest, AgreesWithItsCompositionWithATerm) {
     return ReferenceWithTerm(in[0], in[1], in[2], in[3], in[4]);
   };
   for (const int64_t size : kRaggedSizes) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "keys", InputsWithTerm(2, size, 4, 3), fused, reference));
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "width", InputsWithTerm(2, 3, size, 3), fused, reference));
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "features", InputsWithTerm(2, 3, 4, size), fused, reference));
   }
 }
@@ -129,7 +129,7 @@ TEST(AdditiveScoresTest, AgreesWithItsCompositionBehindAMaskedSoftmax) {
   const Positions positions = {.first_query = 1};
   for (const Mask& mask : std::vector<Mask>{
            {.key_lengths = kLengths}, {.causal = true}, {.window = 2}}) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "a mask", Inputs(3, 4, 5),
         [=](auto&, auto in) {
           return MaskedSoftmax(

@@ -105,9 +105,9 @@ void BlockStatistics<T>::Begin(const QueryBlock& block) {
 }
 
 template <typename T>
-void BlockStatistics<T>::Measure(int64_t begin, int64_t end, bool sink,
-                                 int64_t count, const T* exponents,
-                                 const T* weights) {
+void BlockStatistics<T>::MeasureRows(int64_t begin, int64_t end, bool sink,
+                                     int64_t count, const T* exponents,
+                                     const T* weights) {
   for (int64_t i = begin; i < end; ++i) {
     // Without a sink, m is the largest score so far, whose exponent is 0.
     largest_[i] = sink ? MaxRow(exponents + i * count, count) : T(0);

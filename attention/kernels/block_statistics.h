@@ -48,8 +48,8 @@ class BlockStatistics {
   void Begin(const QueryBlock& block);
   // Reads the rows begin .. end - 1 of exponents and weights [queries, count].
   // Call it for the rows of a block before Add() adds the same `count` keys.
-  void Measure(int64_t begin, int64_t end, bool sink, int64_t count,
-               const T* exponents, const T* weights);
+  void MeasureRows(int64_t begin, int64_t end, bool sink, int64_t count,
+                   const T* exponents, const T* weights);
   // Adds the keys first_key .. first_key + count - 1, for the block or a part
   // of it.
   void Add(const AttentionProblem<T>& p, const QueryBlock& block,
@@ -61,7 +61,7 @@ class BlockStatistics {
 
  private:
   AttentionStatistics to_;
-  // Arrays with one element per row that Measure() has read:
+  // Arrays with one element per row that MeasureRows() has read:
   T* largest_;       // exponent of the largest score
   T* part_moments_;  // sums of weight * (exponent - largest)
   // Arrays with one element per row of the block, except `windows_`:

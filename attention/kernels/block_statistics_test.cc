@@ -170,7 +170,8 @@ void CheckRows(const Problem& problem, double tolerance,
     expect(got.max, want.max, "max");
     expect(got.first, want.first, "first");
     for (const int64_t width : Everything().windows) {
-      expect(got.WindowSums(width), want.WindowSums(width), "window");
+      expect(got.CausalWindowSums(width), want.CausalWindowSums(width),
+             "window");
     }
     const int32_t key = got.top_key[row];
     if (want.sum[row] == 0) {
@@ -291,7 +292,7 @@ TEST(BlockStatisticsTest, AreExactForOneKey) {
   EXPECT_THAT(all(rows.sum), Each(1));
   EXPECT_THAT(all(rows.entropy), Each(0));
   EXPECT_THAT(all(rows.top), Each(1));
-  EXPECT_THAT(all(rows.WindowSums(1)), Each(1));
+  EXPECT_THAT(all(rows.CausalWindowSums(1)), Each(1));
   for (int64_t row = 0; row < rows.size(); ++row) {
     EXPECT_EQ(rows.top_key[row], row % 300);
     EXPECT_EQ(rows.first[row], row % 300 == 0 ? 1 : 0);
@@ -308,7 +309,7 @@ TEST(BlockStatisticsTest, AreNanForANanScore) {
   Attend(in, problem, rows);
   EXPECT_TRUE(std::isnan(rows.sum[0]) && std::isnan(rows.entropy[0]) &&
               std::isnan(rows.top[0]) && std::isnan(rows.first[0]) &&
-              std::isnan(rows.WindowSums(1)[0]));
+              std::isnan(rows.CausalWindowSums(1)[0]));
   EXPECT_EQ(rows.top_key[0], -1);
   EXPECT_EQ(rows.sum[1], 1);
 }

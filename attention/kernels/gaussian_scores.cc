@@ -144,12 +144,12 @@ Var<T> ScalarScores(Var<T> queries, Var<T> keys, Var<T> scale) {
   });
   queries.tape().Record("GaussianScores", scores, [=] {
     const T* d_scores = scores.grad_data();
-    if (T* const d_queries = PartialGrad(queries)) {
+    if (T* const d_queries = GradToAddTo(queries)) {
       for_each_row([&](int64_t row, const Row<T>& r, int64_t) {
         d_queries[row] += r.QueryGradient(d_scores + row * num_keys);
       });
     }
-    if (T* const d_keys = PartialGrad(keys)) {
+    if (T* const d_keys = GradToAddTo(keys)) {
       for_each_row([&](int64_t row, const Row<T>& r, int64_t source) {
         r.AddKeyGradients(d_scores + row * num_keys,
                           d_keys + source * num_keys);
@@ -298,8 +298,8 @@ Var<T> RowScores(Var<T> queries, Var<T> keys) {
     T* const products = scratch.New(pairs);
     T* const half_queries = scratch.New(num_queries);
     T* const half_keys = scratch.New(num_keys);
-    T* const d_queries = PartialGrad(queries);
-    T* const d_keys = PartialGrad(keys);
+    T* const d_queries = GradToAddTo(queries);
+    T* const d_keys = GradToAddTo(keys);
     for (int64_t i = 0; i < sources; ++i) {
       source_at(i).Backward(
           scores.data() + i * pairs, scores.grad_data() + i * pairs, products,

@@ -67,15 +67,15 @@ TEST(GaussianScoresTest, AgreesWithItsComposition) {
   };
   for (const int64_t size : kRaggedSizes) {
     CheckAgainstReference(
-        MakeReferenceCase("queries", Inputs(size, 3), fused, reference));
+        MakeFusedKernelCase("queries", Inputs(size, 3), fused, reference));
     CheckAgainstReference(
-        MakeReferenceCase("keys", Inputs(3, size), fused, reference));
+        MakeFusedKernelCase("keys", Inputs(3, size), fused, reference));
+    CheckAgainstReference(MakeFusedKernelCase("row queries", Inputs(size, 3, 4),
+                                              fused, reference));
     CheckAgainstReference(
-        MakeReferenceCase("row queries", Inputs(size, 3, 4), fused, reference));
+        MakeFusedKernelCase("row keys", Inputs(3, size, 4), fused, reference));
     CheckAgainstReference(
-        MakeReferenceCase("row keys", Inputs(3, size, 4), fused, reference));
-    CheckAgainstReference(
-        MakeReferenceCase("width", Inputs(3, 4, size), fused, reference));
+        MakeFusedKernelCase("width", Inputs(3, 4, size), fused, reference));
   }
 }
 

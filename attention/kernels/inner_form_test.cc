@@ -110,7 +110,7 @@ TEST(InnerFormTest, BlocksAgreeWithDenseScores) {
         std::vector<TestInputSpec> inputs = Inputs(4, key_heads, queries, keys);
         inputs.push_back({{2, value_heads, keys, 2}});
         const Mask mask = {.causal = true};
-        CheckAgainstReference(MakeReferenceCase(
+        CheckAgainstReference(MakeFusedKernelCase(
             "blocks", inputs,
             [=](auto&, auto in) {
               return ScaledDotAttention(ComparableForm(in, biases), in[5], mask,

@@ -106,10 +106,10 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
   const Normalizer<T>* const rule = &normalizer;
   tape->Record("MaskedNormalize", weights, [=] {
     const T* d_weights = weights.grad_data();
-    T* const d_score = PartialGrad(scores);
-    T* const d_bias = PartialGrad(bias.values);
-    T* const d_sink = PartialGrad(sink);
-    T* const d_parameters = PartialGrad(parameters);
+    T* const d_score = GradToAddTo(scores);
+    T* const d_bias = GradToAddTo(bias.values);
+    T* const d_sink = GradToAddTo(sink);
+    T* const d_parameters = GradToAddTo(parameters);
     ScratchScope<T> scratch(*tape);
     PackedRow<T> packed = {scratch.New(keys + 1),
                            tape->scratch().template New<int32_t>(keys)};

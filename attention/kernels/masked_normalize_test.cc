@@ -145,13 +145,13 @@ TEST(MaskedNormalizeTest, Gradients) { CheckGradients(Cases()); }
 // Query q is at position q + 1, so the lowest distance of a key is -3.
 TEST(MaskedNormalizeTest, SoftmaxAndItsKernelsAgreeUnderEveryMask) {
   for (const Mask& mask : Masks()) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "without a bias", {{kShape, -3, 3}},
         [=](auto&, auto in) { return MaskedSoftmax(in[0], mask, kPositions); },
         [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> in) {
           return Normalized("softmax {}", in[0], mask);
         }));
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "with a bias", {{kShape, -3, 3}, {kBiasShape}},
         [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> in) {
           return MaskedSoftmax(in[0], mask, kPositions,

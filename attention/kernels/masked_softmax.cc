@@ -285,7 +285,7 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
   tape->Record("MaskedSoftmax", weights, [=] {
     auto d = scores.grad_ref();
     const bool accumulate = d && d.BeginContribution();
-    T* const d_bias = PartialGrad(bias.values);
+    T* const d_bias = GradToAddTo(bias.values);
     // The gradients of each row are computed once, for the scores and for the
     // bias. They go to scratch memory if the scores need no gradients or
     // already have gradients.
@@ -359,7 +359,7 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     const T* d_weights = weights.grad_data();
     const T* d_context = context.grad_data();
     auto d_scores = scores.grad_ref();
-    T* const d_value = d_context == nullptr ? nullptr : PartialGrad(values);
+    T* const d_value = d_context == nullptr ? nullptr : GradToAddTo(values);
     const bool accumulate = d_scores && d_scores.BeginContribution();
     if (width == 1 && d_weights == nullptr) {
       ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {

@@ -188,14 +188,14 @@ TEST(MaskedSoftmaxTest, AGradientOfABiasChangesNoBitOfOtherGradients) {
 
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionUnderEveryMask) {
   for (const MaskCase& mask : Masks()) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "weights", {{kShape, -3, 3}},
         [=](auto&, auto in) {
           return MaskedSoftmax(in[0], mask.mask, mask.positions);
         },
         [=](auto& tape, auto in) { return Reference(tape, in[0], mask); }));
     for (const int64_t width : {3, 50, 64, 65}) {
-      CheckAgainstReference(MakeReferenceCase(
+      CheckAgainstReference(MakeFusedKernelCase(
           "context", {{kShape, -3, 3}, {{2, 2, 5, width}}},
           [=](auto&, auto in) {
             return MaskedSoftmaxContext(in[0], mask.mask, in[1], mask.positions)
@@ -217,11 +217,11 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionAtRaggedSizes) {
       auto e = Exp(in[0]);
       return MatMul(e / Sum(e, -1, /*keep=*/true), in[1]);
     };
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "keys", {{{1, 2, 3, size}}, {{1, 2, size, 2}}}, fused, reference));
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "queries", {{{1, 2, size, 3}}, {{1, 2, 3, 2}}}, fused, reference));
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "width", {{{1, 2, 3, 4}}, {{1, 2, 4, size}}}, fused, reference));
   }
 }
@@ -238,13 +238,13 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionForMatrixProducts) {
     for (const int64_t queries : {32, 33}) {
       const std::vector<TestInputSpec> inputs = {{{3, 2, queries, 5}, -3, 3},
                                                  {{3, 2, 5, 17}}};
-      CheckAgainstReference(MakeReferenceCase(
+      CheckAgainstReference(MakeFusedKernelCase(
           "context", inputs,
           [=](auto&, auto in) {
             return MaskedSoftmaxContext(in[0], mask, in[1]).context;
           },
           [=](auto&, auto in) { return softmax(in, mask); }));
-      CheckAgainstReference(MakeReferenceCase(
+      CheckAgainstReference(MakeFusedKernelCase(
           "weights and context", inputs,
           [=](auto&, auto in) {
             auto both = MaskedSoftmaxContext(in[0], mask, in[1]);

@@ -33,8 +33,7 @@ struct Block {
 class Blocks {
  public:
   // Pairs at a distance of `max_position` or more are in no block.
-  Blocks(const RelativeScorePositions& at, int64_t max_position,
-         bool rows_are_keys)
+  Blocks(const RelativeScorePairs& at, int64_t max_position, bool rows_are_keys)
       : at_(at),
         max_position_(max_position),
         rows_are_keys_(rows_are_keys),
@@ -102,7 +101,7 @@ class Blocks {
     return {first, rows, lowest, highest - lowest + 1};
   }
 
-  RelativeScorePositions at_;
+  RelativeScorePairs at_;
   int64_t max_position_;
   bool rows_are_keys_;
   int64_t rows_;
@@ -110,7 +109,7 @@ class Blocks {
 };
 
 template <typename T>
-Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativeScorePositions& at,
+Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativeScorePairs& at,
                       bool rows_are_keys) {
   const int64_t width = x.dim(3);
   REGARD_CHECK(table.shape().rank() == 2 && table.dim(0) % 2 == 1 &&
@@ -158,8 +157,8 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativeScorePositions& at,
     }
   }
   tape.Record("RelativeScores", scores, [=] {
-    T* const d_x = PartialGrad(x);
-    T* const d_table = PartialGrad(table);
+    T* const d_x = GradToAddTo(x);
+    T* const d_table = GradToAddTo(table);
     ScratchScope<T> scratch(scores.tape());
     T* const d_products = scratch.New(blocks.max_products());
     for (int64_t source = 0; source < sources; ++source) {
@@ -206,13 +205,13 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativeScorePositions& at,
 
 template <typename T>
 Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
-                           const RelativeScorePositions& positions) {
+                           const RelativeScorePairs& positions) {
   return RelativeScores(queries, table, positions, /*rows_are_keys=*/false);
 }
 
 template <typename T>
 Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
-                         const RelativeScorePositions& positions) {
+                         const RelativeScorePairs& positions) {
   return RelativeScores(keys, table, positions, /*rows_are_keys=*/true);
 }
 

@@ -16,7 +16,7 @@
 
 namespace regard {
 
-struct RelativeScorePositions {
+struct RelativeScorePairs {
   int64_t queries;
   int64_t keys;
   Positions at = {};
@@ -31,13 +31,13 @@ struct RelativeScorePositions {
 // distances are allowed and have score 0. Time is O(queries * keys * width).
 template <typename T>
 Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
-                           const RelativeScorePositions& positions);
+                           const RelativeScorePairs& positions);
 
 // The terms of keys [batch, heads, keys, width] -> [batch, heads, queries,
 // keys]. The table, the checks and the time are as for RelativeQueryScores().
 template <typename T>
 Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
-                         const RelativeScorePositions& positions);
+                         const RelativeScorePairs& positions);
 
 }  // namespace regard
 

@@ -14,27 +14,26 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr RelativeScorePositions kSquare = {.queries = 3, .keys = 3};
-constexpr RelativeScorePositions kCached = {
+constexpr RelativeScorePairs kSquare = {.queries = 3, .keys = 3};
+constexpr RelativeScorePairs kCached = {
     .queries = 2, .keys = 5, .at = {.first_query = 3}};
-constexpr RelativeScorePositions kWide = {.queries = 4, .keys = 2};
-constexpr RelativeScorePositions kAlternatives = {
+constexpr RelativeScorePairs kWide = {.queries = 4, .keys = 2};
+constexpr RelativeScorePairs kAlternatives = {
     .queries = 4, .keys = 3, .at = {.first_query = 2, .query_step = 0}};
 // Some distances are above 5, the limit of the table, but the window masks
 // them.
-constexpr RelativeScorePositions kWindow = {
+constexpr RelativeScorePairs kWindow = {
     .queries = 4, .keys = 9, .at = {.first_query = 8}, .window = 6};
-constexpr RelativeScorePositions kBefore = {
+constexpr RelativeScorePairs kBefore = {
     .queries = 3, .keys = 4, .at = {.first_key = 5}, .window = 3};
-constexpr RelativeScorePositions kBeyond = {
+constexpr RelativeScorePairs kBeyond = {
     .queries = 2, .keys = 2, .at = {.first_query = 16}, .window = 6};
-constexpr RelativeScorePositions kNoKeys = {.queries = 2, .keys = 0};
+constexpr RelativeScorePairs kNoKeys = {.queries = 2, .keys = 0};
 
 std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
-  for (const RelativeScorePositions& at :
-       {kSquare, kCached, kWide, kAlternatives, kWindow, kBefore, kBeyond,
-        kNoKeys}) {
+  for (const RelativeScorePairs& at : {kSquare, kCached, kWide, kAlternatives,
+                                       kWindow, kBefore, kBeyond, kNoKeys}) {
     cases.push_back(MakeCase(
         "RelativeQueryScores", "positions",
         {{{2, 2, at.queries, 3}}, {{11, 3}}},
@@ -65,13 +64,12 @@ TEST(RelativeScoresTest, ScoresBeyondAWindowAreZero) {
   Tape<float> tape;
   const Var<float> table = tape.Input({3, 1}, {5, 6, 7});
   const Var<float> ones = tape.Full({1, 1, 3, 1}, 1);
-  constexpr RelativeScorePositions kAt = {.queries = 3, .keys = 3, .window = 2};
+  constexpr RelativeScorePairs kAt = {.queries = 3, .keys = 3, .window = 2};
   for (const Var<float>& scores : {RelativeQueryScores(ones, table, kAt),
                                    RelativeKeyScores(ones, table, kAt)}) {
     EXPECT_THAT(scores.span(), ElementsAre(6, 5, 0, 7, 6, 5, 0, 7, 6));
   }
-  constexpr RelativeScorePositions kWider = {
-      .queries = 3, .keys = 3, .window = 3};
+  constexpr RelativeScorePairs kWider = {.queries = 3, .keys = 3, .window = 3};
   EXPECT_DEATH(RelativeQueryScores(ones, table, kWider), "those below 2");
 }
 
@@ -90,13 +88,13 @@ TEST(RelativeScoresTest, OneQueryCostsOneProductPerKey) {
     compute();
     return GemmFlops() - before;
   };
-  const RelativeScorePositions step = {
+  const RelativeScorePairs step = {
       .queries = 1, .keys = kKeys, .at = {.first_query = 49}};
   EXPECT_EQ(flops([&] { RelativeQueryScores(query, table, step); }),
             2 * kKeys * kWidth);
   EXPECT_EQ(flops([&] { RelativeKeyScores(keys, table, step); }),
             2 * kKeys * kWidth);
-  const RelativeScorePositions at_once = {
+  const RelativeScorePairs at_once = {
       .queries = 4, .keys = kKeys, .at = {.first_query = 49, .query_step = 0}};
   EXPECT_EQ(flops([&] { RelativeQueryScores(beams, table, at_once); }),
             4 * 2 * kKeys * kWidth);
@@ -120,11 +118,11 @@ TEST(RelativeScoresTest, BlocksOfRowsChangeNoBit) {
   };
   const Var<float> table = numbers({2 * kRows - 1, kWidth}, 17);
   const Var<float> x = numbers({1, 1, kRows, kWidth}, 29);
-  const RelativeScorePositions square = {.queries = kRows, .keys = kRows};
+  const RelativeScorePairs square = {.queries = kRows, .keys = kRows};
   const Var<float> of_queries = RelativeQueryScores(x, table, square);
   const Var<float> of_keys = RelativeKeyScores(x, table, square);
   for (int64_t l = 0; l < kRows; ++l) {
-    const RelativeScorePositions row = {
+    const RelativeScorePairs row = {
         .queries = 1, .keys = kRows, .at = {.first_query = l}};
     const Var<float> query = tape.Input(
         {1, 1, 1, kWidth},

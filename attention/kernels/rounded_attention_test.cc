@@ -293,7 +293,7 @@ TEST(RoundedAttentionTest, TheBackwardPassHasThePrecisionOfItsForwardPass) {
     std::vector<Numbers> found[2];
     for (const bool rounds : {false, true}) {
       Tape<float> other;
-      const RoundsOutsideFull rule;
+      const RoundOutsideFullRule rule;
       if (rounds) other.set_precision_rule(&rule);
       const Var<float> a = NormalLeaf(other, {1, 1, 7, 9}, 1);
       const Var<float> b = NormalLeaf(other, {1, 1, 40, 9}, 2);

@@ -37,7 +37,7 @@ void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
 //
 // `weights` may be `scores`. `decay` is scratch memory, one number per row.
 // `sums` receives the sum of each row of `weights`. If `statistics` is not
-// null, calls its Measure() while the rows are in the first-level cache.
+// null, calls its MeasureRows() while the rows are in the first-level cache.
 template <typename T>
 void AccumulateSoftmax(const QueryBlock& block, bool first, bool sink,
                        int64_t count, T* scores, T* weights,
@@ -63,7 +63,7 @@ void AccumulateSoftmax(const QueryBlock& block, bool first, bool sink,
       sums[i] = SumRow(weights + i * count, count);
     }
     if (statistics == nullptr) continue;
-    statistics->Measure(begin, end, sink, count, scores, weights);
+    statistics->MeasureRows(begin, end, sink, count, scores, weights);
   }
   if (!first || sink) Exp(decay, decay, block.count);
   if (first) {

@@ -396,13 +396,13 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
       << rows;
   AttendAll(p, statistics, sums, context);
   tape->Record("ScaledDotAttention", context, [=] {
-    const Gradients<T> gradients = {PartialGrad(p.queries),
-                                    PartialGrad(p.keys),
-                                    PartialGrad(p.values),
-                                    PartialGrad(p.bias.values),
-                                    PartialGrad(p.difference.queries),
-                                    PartialGrad(p.difference.keys),
-                                    PartialGrad(p.sink)};
+    const Gradients<T> gradients = {GradToAddTo(p.queries),
+                                    GradToAddTo(p.keys),
+                                    GradToAddTo(p.values),
+                                    GradToAddTo(p.bias.values),
+                                    GradToAddTo(p.difference.queries),
+                                    GradToAddTo(p.difference.keys),
+                                    GradToAddTo(p.sink)};
     ScratchScope<T> scratch(*tape);
     const int64_t rows_of_part = p.selected.has_value() ? kQueryBlock : 0;
     const BackwardScratch<T> blocks = {

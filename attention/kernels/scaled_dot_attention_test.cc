@@ -110,7 +110,7 @@ void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
                            int64_t value_width) {
   const Masks masks(queries, keys);
   for (const MaskCase& mask : masks.All()) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         std::to_string(queries) + " queries, " + std::to_string(keys) + " keys",
         {{{2, 2, queries, width}},
          {{2, 2, keys, width}},
@@ -135,7 +135,7 @@ void CheckOptions(int64_t queries, int64_t keys, double dropout) {
       tape.set_training(true);
       return Options<T>{{bias, range.lowest}, static_cast<T>(dropout)};
     };  // NOLINT(readability/braces)
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         std::to_string(queries) + " queries, dropout",
         {{{2, 2, queries, 3}},
          {{2, 2, keys, 3}},

@@ -69,8 +69,8 @@ Var<T> SelectedScores(Var<T> scores, const Mask& mask,
   });
   scores.tape().Record("SelectedScores", y, [=] {
     const T* const d = y.grad_data();
-    T* const d_score = PartialGrad(scores);
-    T* const d_bias = PartialGrad(bias.values);
+    T* const d_score = GradToAddTo(scores);
+    T* const d_bias = GradToAddTo(bias.values);
     for_each_key([=](int64_t row, int64_t place, int64_t key) {
       const T at = d[row * keys + key];
       if (d_score != nullptr) d_score[row * keys + key] += at;
@@ -80,8 +80,8 @@ Var<T> SelectedScores(Var<T> scores, const Mask& mask,
   return y;
 }
 
-KeyRuns FindKeyRuns(Arena& arena, const Mask& mask, const Positions& positions,
-                    int64_t queries) {
+JoinedKeyRuns FindJoinedKeyRuns(Arena& arena, const Mask& mask,
+                                const Positions& positions, int64_t queries) {
   const int64_t keys = mask.all_keys;
   const int64_t pieces = (keys + kGemmDepth - 1) / kGemmDepth;
   const MaskReader reader(mask, positions, 1, queries, keys);

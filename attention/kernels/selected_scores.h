@@ -22,7 +22,7 @@ Var<T> SelectedScores(Var<T> scores, const Mask& mask,
                       const DistanceBias<T>& bias = {});
 
 // The keys that a set of queries of one example reads.
-struct KeyRuns {
+struct JoinedKeyRuns {
   // Runs of key rows. Each run begins at a multiple of kGemmDepth, and ends at
   // such a multiple or at the last key. The keys between runs have weight 0 for
   // every query. The columns of all runs can therefore be joined without
@@ -35,8 +35,8 @@ struct KeyRuns {
 // Returns the runs that contain each key that at least one of the `queries`
 // queries reads in some head. A query reads the keys that the mask leaves
 // visible and mask.selected contains. The mask must begin at key 0.
-KeyRuns FindKeyRuns(Arena& arena, const Mask& mask, const Positions& positions,
-                    int64_t queries);
+JoinedKeyRuns FindJoinedKeyRuns(Arena& arena, const Mask& mask,
+                                const Positions& positions, int64_t queries);
 
 }  // namespace regard
 

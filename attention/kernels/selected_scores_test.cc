@@ -104,11 +104,11 @@ std::vector<GradientCase> Cases() {
         {{{2, 2, queries, keys}}, {{2, queries + keys}}},
         [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
           const KeyRanges selected = Scattered(tape, 2, 2, queries, keys);
-          tape.BeginScores();
+          tape.NotifyBeginScores();
           const Var<T> scores =
               SelectedScores(in[0], {.selected = selected}, Positions(),
                              {in[1], -std::max<int64_t>(queries - 1, 0)});
-          tape.EndScores(scores);
+          tape.NotifyEndScores(scores);
           // Applies softmax, because scores of -inf have no derivative.
           return MaskedSoftmax(scores, {});
         }));  // NOLINT(readability/braces)
@@ -143,7 +143,7 @@ TEST(SelectedScoresTest, BlocksOfInnerFormAgreeWithRows) {
                     .selected = Scattered(tape, 2, 2, queries, keys)};
       };  // NOLINT(readability/braces)
       const Positions positions = {.first_query = keys / 2};
-      CheckAgainstReference(MakeReferenceCase(
+      CheckAgainstReference(MakeFusedKernelCase(
           std::to_string(queries) + " queries",
           {{{2, 2, queries, 3}}, {{2, 2, keys, 3}}, {{2, 2, keys, 2}}},
           [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
@@ -210,7 +210,8 @@ TEST(SelectedScoresTest, RunsAreThePiecesThatAnyQueryReads) {
   const Mask mask =
       Mask{.key_lengths = lengths, .selected = selected}.ForExample(0, 1, 2,
                                                                     1000, 0);
-  const KeyRuns runs = FindKeyRuns(tape.arena(), mask, Positions(), 2);
+  const JoinedKeyRuns runs =
+      FindJoinedKeyRuns(tape.arena(), mask, Positions(), 2);
   ASSERT_EQ(runs.keys.size(), 2);
   EXPECT_EQ(runs.keys[0].begin, 0);
   EXPECT_EQ(runs.keys[0].end, 256);
@@ -236,14 +237,16 @@ TEST(SelectedScoresTest, ColumnsBeginWithTheFirstPieceOfTheQuery) {
       Mask{.causal = true, .window = 100, .selected = selected}.ForExample(
           0, 1, 2, 300, 0);
   const Positions positions = {.first_query = 290};
-  const KeyRuns both = FindKeyRuns(tape.arena(), mask, positions, 2);
+  const JoinedKeyRuns both =
+      FindJoinedKeyRuns(tape.arena(), mask, positions, 2);
   ASSERT_EQ(both.keys.size(), 1);
   EXPECT_EQ(both.keys[0].begin, 0);
   EXPECT_EQ(both.columns[0].begin, 256);
   EXPECT_EQ(both.columns[0].end, 291);
   EXPECT_EQ(both.columns[1].begin, 192);
   EXPECT_EQ(both.columns[1].end, 292);
-  const KeyRuns alone = FindKeyRuns(tape.arena(), mask, positions, 1);
+  const JoinedKeyRuns alone =
+      FindJoinedKeyRuns(tape.arena(), mask, positions, 1);
   ASSERT_EQ(alone.keys.size(), 1);
   EXPECT_EQ(alone.keys[0].begin, 256);
   EXPECT_EQ(alone.columns[0].begin, 0);

@@ -50,7 +50,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
     if (d_weights && !accumulate && !assign) {
       std::fill_n(d_weights.data(), weights.size(), T(0));
     }
-    T* const d_value = PartialGrad(values);
+    T* const d_value = GradToAddTo(values);
     ScratchScope<T> scratch(*tape);
     T* const copy = scratch.New(keys * width);
     T* const products = scratch.New(assign ? 0 : queries * keys);

@@ -42,7 +42,7 @@ TEST(WeightedValuesTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(WeightedValuesTest, AgreesWithMatMul) {
   for (const int64_t size : kRaggedSizes) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "sizes", {{{2, 2, 3, size}}, {{2, 2, size, 5}}},
         [](auto&, auto in) { return WeightedValues(in[0], {}, in[1]); },
         [](auto&, auto in) { return MatMul(in[0], in[1]); }));

@@ -17,7 +17,7 @@ constexpr int64_t kBlock = 16;  // rows of a block, for channel decays
 // s <= t, M[t, s] is factors[s] * (q . k). `factors` is null if there is no
 // decay.
 template <typename T, typename F>
-void ForEachRow(const DecayedRows<T>& rows, T* scratch, F f) {
+void ForEachRow(const DecayedProductOperands<T>& rows, T* scratch, F f) {
   T* const sums = scratch;
   T* const factors = sums + rows.count;
   for (int64_t t = 0; t < rows.count; ++t) {
@@ -51,7 +51,7 @@ struct Block {
 };
 
 template <typename T, typename F>
-void ForEachBlock(const DecayedRows<T>& rows, T* scratch, F f) {
+void ForEachBlock(const DecayedProductOperands<T>& rows, T* scratch, F f) {
   const int64_t width = rows.width;
   const auto take = [&](int64_t count) {
     T* const part = scratch;
@@ -99,7 +99,8 @@ void ForEachBlock(const DecayedRows<T>& rows, T* scratch, F f) {
 // Calls f(t, s, factors) for the pairs s <= t in a block. `factors` are the
 // decays of the channels between s and t.
 template <typename T, typename F>
-void ForEachPair(const DecayedRows<T>& rows, const Block<T>& block, F f) {
+void ForEachPair(const DecayedProductOperands<T>& rows, const Block<T>& block,
+                 F f) {
   const int64_t width = rows.width;
   for (int64_t s = block.first; s < block.first + block.count; ++s) {
     std::fill_n(block.sum, width, T(0));
@@ -117,13 +118,14 @@ void ForEachPair(const DecayedRows<T>& rows, const Block<T>& block, F f) {
 }  // namespace
 
 template <typename T>
-int64_t DecayedScratch(const DecayedRows<T>& rows) {
+int64_t DecayedScratch(const DecayedProductOperands<T>& rows) {
   if (rows.decay_width <= 1) return 2 * rows.count;
   return (3 * (kBlock + rows.count) + 2) * rows.width;
 }
 
 template <typename T>
-void ComputeProducts(const DecayedRows<T>& rows, T* scratch, T* products) {
+void ComputeProducts(const DecayedProductOperands<T>& rows, T* scratch,
+                     T* products) {
   const int64_t n = rows.count;
   const int64_t width = rows.width;
   if (rows.decay_width <= 1) {
@@ -156,8 +158,8 @@ void ComputeProducts(const DecayedRows<T>& rows, T* scratch, T* products) {
 }
 
 template <typename T>
-void AddProductGradients(const DecayedRows<T>& rows, T* scratch, T* d_products,
-                         T* d_queries, T* d_keys) {
+void AddProductGradients(const DecayedProductOperands<T>& rows, T* scratch,
+                         T* d_products, T* d_queries, T* d_keys) {
   const int64_t n = rows.count;
   const int64_t width = rows.width;
   if (rows.decay_width <= 1) {
@@ -207,7 +209,7 @@ void AddProductGradients(const DecayedRows<T>& rows, T* scratch, T* d_products,
 }
 
 template <typename T>
-void DecayGradients(const DecayedRows<T>& rows, const T* d_queries,
+void DecayGradients(const DecayedProductOperands<T>& rows, const T* d_queries,
                     const T* d_keys, T* d_decay) {
   const int64_t width = rows.width;
   for (int64_t t = 0; t < rows.count; ++t) {
@@ -250,7 +252,7 @@ Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay) {
   const int64_t size = n * shape[3];
   const int64_t decay_width = decays ? log_decay.dim(3) : 0;
   const auto rows_of = [=](int64_t head) {
-    return DecayedRows<T>{
+    return DecayedProductOperands<T>{
         n,
         shape[3],
         decay_width,
@@ -270,9 +272,9 @@ Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay) {
     }
   }
   tape->Record("DecayedProducts", products, [=] {
-    T* const d_q = PartialGrad(queries);
-    T* const d_k = PartialGrad(keys);
-    T* const d_g = PartialGrad(log_decay);
+    T* const d_q = GradToAddTo(queries);
+    T* const d_k = GradToAddTo(keys);
+    T* const d_g = GradToAddTo(log_decay);
     ScratchScope<T> scope(*tape);
     T* const scratch = scope.New(DecayedScratch(rows_of(0)));
     T* const d_products = scope.New(n * n);
@@ -284,7 +286,7 @@ Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay) {
       for (int64_t i = 0; i < count; ++i) to[head * count + i] += from[i];
     };
     for (int64_t head = 0; head < heads; ++head) {
-      const DecayedRows<T> rows = rows_of(head);
+      const DecayedProductOperands<T> rows = rows_of(head);
       std::copy_n(products.grad_data() + head * n * n, n * n, d_products);
       std::fill_n(d_queries, size, T(0));
       std::fill_n(d_keys, size, T(0));

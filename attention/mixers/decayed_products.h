@@ -27,7 +27,7 @@ Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay);
 
 // Successive positions of one head.
 template <typename T>
-struct DecayedRows {
+struct DecayedProductOperands {
   int64_t count;
   int64_t width;
   int64_t decay_width;  // 0 means no decay; otherwise 1 or `width`
@@ -38,18 +38,19 @@ struct DecayedRows {
 
 // Returns the number of scratch elements that the functions below need.
 template <typename T>
-int64_t DecayedScratch(const DecayedRows<T>& rows);
+int64_t DecayedScratch(const DecayedProductOperands<T>& rows);
 
 // Writes M [count, count] for `rows`.
 template <typename T>
-void ComputeProducts(const DecayedRows<T>& rows, T* scratch, T* products);
+void ComputeProducts(const DecayedProductOperands<T>& rows, T* scratch,
+                     T* products);
 
 // Adds the gradients of queries and keys to `d_queries` and `d_keys`.
 // `d_products` is the gradient of M and is overwritten. Its elements above the
 // diagonal are ignored.
 template <typename T>
-void AddProductGradients(const DecayedRows<T>& rows, T* scratch, T* d_products,
-                         T* d_queries, T* d_keys);
+void AddProductGradients(const DecayedProductOperands<T>& rows, T* scratch,
+                         T* d_products, T* d_queries, T* d_keys);
 
 // Converts gradients of the sums g[0] + .. + g[t] to gradients of g, in place:
 // row t of `d_decay` becomes the sum of rows t, t + 1, ...
@@ -59,7 +60,7 @@ void SumDecayGradients(int64_t count, int64_t decay_width, T* d_decay);
 // Writes q * dq - k * dk, the gradients of the sums g[0] + .. + g[t], to
 // `d_decay`. If decay_width is 1, sums the gradients over the channels.
 template <typename T>
-void DecayGradients(const DecayedRows<T>& rows, const T* d_queries,
+void DecayGradients(const DecayedProductOperands<T>& rows, const T* d_queries,
                     const T* d_keys, T* d_decay);
 
 }  // namespace regard

@@ -78,7 +78,7 @@ TEST(DecayedProductsTest, Gradients) { CheckGradients(Cases()); }
 TEST(DecayedProductsTest, AgreesWithTheFormula) {
   for (const int64_t time : kRaggedSizes) {
     for (const int64_t decay_width : {0, 1, 5}) {
-      CheckAgainstReference(MakeReferenceCase(
+      CheckAgainstReference(MakeFusedKernelCase(
           std::to_string(time) + " rows, decay " + std::to_string(decay_width),
           Inputs(time, 5, decay_width),
           [](auto&, auto in) { return Computed(in); },

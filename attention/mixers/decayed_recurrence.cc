@@ -49,7 +49,7 @@ Extents ExtentsOf(const DecayedInputs<T>& in) {
 // One chunk of positions of one head.
 template <typename T>
 struct Chunk {
-  DecayedRows<T> rows;
+  DecayedProductOperands<T> rows;
   const T* values;
 
   int64_t width() const { return rows.width; }
@@ -80,9 +80,9 @@ class Workspace {
         from_start_(scope_.New(kChunk * extents.decay_width)),
         to_end_(scope_.New(kChunk * extents.decay_width)),
         sum_(scope_.New(extents.decay_width)),
-        rows_(scope_.New(DecayedScratch(
-            DecayedRows<T>{kChunk, extents.key_width, extents.decay_width,
-                           nullptr, nullptr, nullptr}))) {
+        rows_(scope_.New(DecayedScratch(DecayedProductOperands<T>{
+            kChunk, extents.key_width, extents.decay_width, nullptr, nullptr,
+            nullptr}))) {
     products = scope_.New(kChunk * kChunk);
     queries = scope_.New(kChunk * extents.key_width);
     keys = scope_.New(kChunk * extents.key_width);
@@ -311,11 +311,11 @@ DecayedOutputs<T> DecayedRecurrence(const DecayedInputs<T>& inputs) {
   }
   const Var<T> outs[] = {out.outputs, out.state};
   tape->RecordOutputs("DecayedRecurrence", outs, [=] {
-    T* const d_queries = PartialGrad(in.queries);
-    T* const d_keys = PartialGrad(in.keys);
-    T* const d_values = PartialGrad(in.values);
-    T* const d_decay = PartialGrad(in.log_decay);
-    T* const d_initial = PartialGrad(in.state);
+    T* const d_queries = GradToAddTo(in.queries);
+    T* const d_keys = GradToAddTo(in.keys);
+    T* const d_values = GradToAddTo(in.values);
+    T* const d_decay = GradToAddTo(in.log_decay);
+    T* const d_initial = GradToAddTo(in.state);
     const T* const d_outputs = out.outputs.grad_data();
     const T* const d_state = out.state.grad_data();
     Workspace<T> work(*tape, extents, /*backward=*/true);

@@ -115,7 +115,7 @@ TEST(DecayedRecurrenceTest, Gradients) {
 
 TEST(DecayedRecurrenceTest, AgreesWithSteps) {
   for (const Case& test : AllOf({1, 15, 63, 64, 65, 200})) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         test.label(), test.inputs(),
         [=](auto&, auto in) { return Joined(DecayedRecurrence(test.Of(in))); },
         [=](auto&, auto in) { return Joined(Stepped(test.Of(in))); }));
@@ -125,7 +125,7 @@ TEST(DecayedRecurrenceTest, AgreesWithSteps) {
 TEST(DecayedRecurrenceTest, IsAMatrixTimesTheValues) {
   for (const Case& test : AllOf({1, 17, 64, 130})) {
     if (test.state) continue;
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         test.label(), test.inputs(),
         [=](auto&, auto in) { return DecayedRecurrence(test.Of(in)).outputs; },
         [=](auto&, auto in) {

@@ -126,8 +126,8 @@ MixerTerms<T> Delta<T>::Project(Forward<T>& forward, Var<T> x,
 }
 
 template <typename T>
-DeltaInputs<T> Delta<T>::Recurrence(const MixerTerms<T>& terms,
-                                    const LayerState<T>* state) const {
+DeltaInputs<T> Delta<T>::RecurrenceInputs(const MixerTerms<T>& terms,
+                                          const LayerState<T>* state) const {
   DeltaInputs<T> in = {{.queries = terms.queries,
                         .keys = terms.keys,
                         .values = terms.values,
@@ -140,7 +140,7 @@ DeltaInputs<T> Delta<T>::Recurrence(const MixerTerms<T>& terms,
 template <typename T>
 Var<T> Delta<T>::Step(Forward<T>& /*forward*/, const MixerTerms<T>& terms,
                       LayerState<T>* state) const {
-  const DecayedOutputs<T> out = DeltaStep(Recurrence(terms, state));
+  const DecayedOutputs<T> out = DeltaStep(RecurrenceInputs(terms, state));
   if (state != nullptr) state->SetRowValue(state_, out.state);
   return out.outputs;
 }
@@ -148,7 +148,7 @@ Var<T> Delta<T>::Step(Forward<T>& /*forward*/, const MixerTerms<T>& terms,
 template <typename T>
 Var<T> Delta<T>::Chunk(Forward<T>& /*forward*/, const MixerTerms<T>& terms,
                        LayerState<T>* state) const {
-  const DecayedOutputs<T> out = DeltaRecurrence(Recurrence(terms, state));
+  const DecayedOutputs<T> out = DeltaRecurrence(RecurrenceInputs(terms, state));
   if (state != nullptr) state->SetRowValue(state_, out.state);
   return out.outputs;
 }
@@ -156,7 +156,7 @@ Var<T> Delta<T>::Chunk(Forward<T>& /*forward*/, const MixerTerms<T>& terms,
 template <typename T>
 Var<T> Delta<T>::Matrix(Forward<T>& /*forward*/,
                         const MixerTerms<T>& terms) const {
-  return DeltaMatrix(Recurrence(terms, nullptr));
+  return DeltaMatrix(RecurrenceInputs(terms, nullptr));
 }
 
 template <typename T>

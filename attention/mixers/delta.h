@@ -55,8 +55,8 @@ class Delta : public StateMixer<T> {
  private:
   enum Other { kRates, kLogDecay, kGate };
 
-  DeltaInputs<T> Recurrence(const MixerTerms<T>& terms,
-                            const LayerState<T>* state) const;
+  DeltaInputs<T> RecurrenceInputs(const MixerTerms<T>& terms,
+                                  const LayerState<T>* state) const;
 
   const Options options_;  // with all widths set
   const int state_;        // slot of the state
@@ -76,11 +76,11 @@ class Delta : public StateMixer<T> {
 // `Choice::ValidateWidths(options, width, problems)` returns whether the
 // options have valid widths.
 template <typename T, typename Config, typename Choice>
-class DeltaPreset : public Delta<T> {
+class DeltaPresetBase : public Delta<T> {
  public:
   using Options = Config;
 
-  DeltaPreset(const Options& options, const MixerSetup<T>& setup)
+  DeltaPresetBase(const Options& options, const MixerSetup<T>& setup)
       : Delta<T>(Full(options, setup.width), setup) {}
 
   static void Validate(const Options& options, const int64_t& width,

@@ -12,10 +12,10 @@
 namespace regard {
 
 template <typename T>
-class DeltaNet : public DeltaPreset<T, DeltaNetMixer, DeltaNet<T>> {
+class DeltaNet : public DeltaPresetBase<T, DeltaNetMixer, DeltaNet<T>> {
  public:
   using Options = DeltaNetMixer;
-  using DeltaPreset<T, DeltaNetMixer, DeltaNet<T>>::DeltaPreset;
+  using DeltaPresetBase<T, DeltaNetMixer, DeltaNet<T>>::DeltaPresetBase;
 
   static bool ValidateWidths(const Options& options, int64_t width,
                              ConfigProblems& problems) {

@@ -128,7 +128,7 @@ TEST(DeltaRecurrenceTest, Gradients) {
 
 TEST(DeltaRecurrenceTest, AgreesWithSteps) {
   for (const Case& test : AllOf({1, 15, 63, 64, 65, 200})) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         test.label(), test.inputs(),
         [=](auto&, auto in) { return Joined(DeltaRecurrence(test.Of(in))); },
         [=](auto&, auto in) { return Joined(Stepped(test.Of(in))); }));
@@ -138,7 +138,7 @@ TEST(DeltaRecurrenceTest, AgreesWithSteps) {
 TEST(DeltaRecurrenceTest, IsAMatrixTimesTheValues) {
   for (const Case& test : AllOf({1, 17, 64, 130})) {
     if (test.state) continue;
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         test.label(), test.inputs(),
         [=](auto&, auto in) { return DeltaRecurrence(test.Of(in)).outputs; },
         [=](auto&, auto in) {

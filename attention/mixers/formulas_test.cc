@@ -51,9 +51,9 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
 }
 
 // A mixer of width 8 with random parameters.
-class LayerRun {
+class LayerTestHarness {
  public:
-  explicit LayerRun(const std::string& config)
+  explicit LayerTestHarness(const std::string& config)
       : layer_(BuiltInMixers(), Parse(config),
                {store_.Root(), kWidth, SlotScope(slots_, "layer")}) {
     store_.Finalize(/*seed=*/1);
@@ -113,7 +113,7 @@ Var<double> Merged(Var<double> x) {
 // Without a decay and a feature map, the mixer must equal causal attention
 // whose weights are the scores.
 TEST(LinearAttentionTest, IsAttentionWithoutSoftmax) {
-  LayerRun run(
+  LayerTestHarness run(
       "linear_attention { heads: 2 feature_map: IDENTITY bias: false }");
   constexpr int64_t kTime = 70;
   const Var<double> x = run.X(kTime);
@@ -129,7 +129,7 @@ TEST(LinearAttentionTest, IsAttentionWithoutSoftmax) {
 
 // With one position, the normalized weight must be 1.
 TEST(LinearAttentionTest, NormalisedWeightsSumToOne) {
-  LayerRun run("linear_attention { heads: 2 bias: false }");
+  LayerTestHarness run("linear_attention { heads: 2 bias: false }");
   const Var<double> x = run.X(1);
   ExpectNear(run.Run(x), Linear(Linear(x, run.Value("value.weight"), {}),
                                 run.Value("output.weight"), {}));
@@ -137,22 +137,22 @@ TEST(LinearAttentionTest, NormalisedWeightsSumToOne) {
 
 TEST(LinearAttentionTest, HasTheParametersOfItsOptions) {
   EXPECT_THAT(
-      LayerRun("linear_attention { heads: 2 }").names(),
+      LayerTestHarness("linear_attention { heads: 2 }").names(),
       ElementsAre("query.weight [8, 8]", "query.bias [8]", "key.weight [8, 8]",
                   "key.bias [8]", "value.weight [8, 8]", "value.bias [8]",
                   "output.weight [8, 8]", "output.bias [8]"));
-  EXPECT_THAT(LayerRun("retention { heads: 2 }").names(),
+  EXPECT_THAT(LayerTestHarness("retention { heads: 2 }").names(),
               ElementsAre("query.weight [8, 8]", "key.weight [8, 8]",
                           "value.weight [16, 8]", "output.weight [8, 16]",
                           "gate.weight [16, 8]", "norm.weight [8]"));
-  EXPECT_THAT(LayerRun("gated_linear { heads: 2 }").names(),
+  EXPECT_THAT(LayerTestHarness("gated_linear { heads: 2 }").names(),
               ElementsAre("query.weight [4, 8]", "key.weight [4, 8]",
                           "value.weight [8, 8]", "output.weight [8, 8]",
                           "gate.weight [8, 8]", "norm.weight [4]",
                           "narrow_decay.weight [16, 8]", "decay.weight [4, 16]",
                           "decay.bias [4]"));
   EXPECT_THAT(
-      LayerRun("mamba2 { heads: 2 key_width: 3 }").names(),
+      LayerTestHarness("mamba2 { heads: 2 key_width: 3 }").names(),
       ElementsAre("query.weight [3, 8]", "key.weight [3, 8]",
                   "value.weight [16, 8]", "output.weight [8, 16]",
                   "gate.weight [16, 8]", "norm.weight [16]", "skip [2, 1, 1]",
@@ -161,8 +161,8 @@ TEST(LinearAttentionTest, HasTheParametersOfItsOptions) {
 
 TEST(ShortConvolutionTest, HasTheParametersOfItsOptions) {
   EXPECT_THAT(
-      LayerRun("linear_attention { heads: 2 bias: false convolution {} "
-               "}")
+      LayerTestHarness("linear_attention { heads: 2 bias: false convolution {} "
+                       "}")
           .names(),
       ElementsAre("query.weight [8, 8]",
                   "query_convolution.weight [8, "
@@ -170,12 +170,14 @@ TEST(ShortConvolutionTest, HasTheParametersOfItsOptions) {
                   "key.weight [8, 8]", "key_convolution.weight [8, 4]",
                   "value.weight [8, 8]", "value_convolution.weight [8, 4]",
                   "output.weight [8, 8]"));
-  EXPECT_THAT(LayerRun("linear_attention { heads: 2 convolution { width: 0 } }")
-                  .names(),
-              SizeIs(8));
   EXPECT_THAT(
-      LayerRun("mamba2 { heads: 2 key_width: 3 convolution { width: 2 bias: "
-               "true } }")
+      LayerTestHarness("linear_attention { heads: 2 convolution { width: 0 } }")
+          .names(),
+      SizeIs(8));
+  EXPECT_THAT(
+      LayerTestHarness(
+          "mamba2 { heads: 2 key_width: 3 convolution { width: 2 bias: "
+          "true } }")
           .names(),
       IsSupersetOf(
           {"query_convolution.weight [3, 2]", "query_convolution.bias [3]",
@@ -186,7 +188,7 @@ TEST(ShortConvolutionTest, HasTheParametersOfItsOptions) {
 // convolution must return x sigmoid(x). Without a convolution, mamba2 applies
 // this function only to queries and keys.
 TEST(ShortConvolutionTest, AConvolutionOfOneTapIsTheActivation) {
-  LayerRun run("mamba2 { heads: 2 key_width: 3 convolution {} }");
+  LayerTestHarness run("mamba2 { heads: 2 key_width: 3 convolution {} }");
   for (const char* name : {"query", "key", "value"}) {
     const Var<double> taps =
         run.Value(std::string(name) + "_convolution.weight");
@@ -194,7 +196,7 @@ TEST(ShortConvolutionTest, AConvolutionOfOneTapIsTheActivation) {
       for (int64_t i = 0; i < 4; ++i) taps.at(c, i) = i == 3 ? 1 : 0;
     }
   }
-  LayerRun plain("mamba2 { heads: 2 key_width: 3 }");
+  LayerTestHarness plain("mamba2 { heads: 2 key_width: 3 }");
   const Var<double> x = run.X(70);
   const auto got = run.Project(x);
   const auto expected = plain.Project(plain.X(70));
@@ -205,26 +207,27 @@ TEST(ShortConvolutionTest, AConvolutionOfOneTapIsTheActivation) {
 }
 
 TEST(DeltaTest, HasTheParametersOfItsOptions) {
-  EXPECT_THAT(LayerRun("delta { heads: 2 }").names(),
+  EXPECT_THAT(LayerTestHarness("delta { heads: 2 }").names(),
               ElementsAre("query.weight [8, 8]", "key.weight [8, 8]",
                           "value.weight [8, 8]", "rate.weight [2, 8]",
                           "output.weight [8, 8]", "norm.weight [4]"));
   EXPECT_THAT(
-      LayerRun("delta_net { heads: 2 }").names(),
+      LayerTestHarness("delta_net { heads: 2 }").names(),
       ElementsAre("query.weight [8, 8]", "query_convolution.weight [8, 4]",
                   "key.weight [8, 8]", "key_convolution.weight [8, 4]",
                   "value.weight [8, 8]", "value_convolution.weight [8, 4]",
                   "rate.weight [2, 8]", "output.weight [8, 8]",
                   "norm.weight [4]"));
   EXPECT_THAT(
-      LayerRun("gated_delta { heads: 2 convolution { width: 0 } }").names(),
+      LayerTestHarness("gated_delta { heads: 2 convolution { width: 0 } }")
+          .names(),
       ElementsAre("query.weight [6, 8]", "key.weight [6, 8]",
                   "value.weight [12, 8]", "rate.weight [2, 8]",
                   "output.weight [8, 12]", "norm.weight [6]",
                   "decay.weight [2, 8]", "step_bias [2]", "decay_rate [2]",
                   "gate.weight [12, 8]"));
   EXPECT_THAT(
-      LayerRun("kda { heads: 2 convolution { width: 0 } }").names(),
+      LayerTestHarness("kda { heads: 2 convolution { width: 0 } }").names(),
       ElementsAre("query.weight [8, 8]", "key.weight [8, 8]",
                   "value.weight [8, 8]", "rate.weight [2, 8]",
                   "output.weight [8, 8]", "norm.weight [4]",

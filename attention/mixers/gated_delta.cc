@@ -12,10 +12,10 @@
 namespace regard {
 
 template <typename T>
-class GatedDelta : public DeltaPreset<T, GatedDeltaMixer, GatedDelta<T>> {
+class GatedDelta : public DeltaPresetBase<T, GatedDeltaMixer, GatedDelta<T>> {
  public:
   using Options = GatedDeltaMixer;
-  using DeltaPreset<T, GatedDeltaMixer, GatedDelta<T>>::DeltaPreset;
+  using DeltaPresetBase<T, GatedDeltaMixer, GatedDelta<T>>::DeltaPresetBase;
 
   static bool ValidateWidths(const Options& options, int64_t width,
                              ConfigProblems& problems) {

@@ -12,10 +12,10 @@
 namespace regard {
 
 template <typename T>
-class Kda : public DeltaPreset<T, KdaMixer, Kda<T>> {
+class Kda : public DeltaPresetBase<T, KdaMixer, Kda<T>> {
  public:
   using Options = KdaMixer;
-  using DeltaPreset<T, KdaMixer, Kda<T>>::DeltaPreset;
+  using DeltaPresetBase<T, KdaMixer, Kda<T>>::DeltaPresetBase;
 
   static bool ValidateWidths(const Options& options, int64_t width,
                              ConfigProblems& problems) {

@@ -236,7 +236,7 @@ MixerTerms<T> LinearAttention<T>::Project(Forward<T>& forward, Var<T> x,
 }
 
 template <typename T>
-DecayedInputs<T> LinearAttention<T>::Recurrence(
+DecayedInputs<T> LinearAttention<T>::RecurrenceInputs(
     const MixerTerms<T>& terms, const LayerState<T>* state) const {
   DecayedInputs<T> in = {.queries = terms.queries,
                          .keys = terms.keys,
@@ -271,15 +271,16 @@ Var<T> LinearAttention<T>::Contexts(Forward<T>& forward,
 template <typename T>
 Var<T> LinearAttention<T>::Step(Forward<T>& forward, const MixerTerms<T>& terms,
                                 LayerState<T>* state) const {
-  return Contexts(forward, terms, DecayedStep(Recurrence(terms, state)), state);
+  return Contexts(forward, terms, DecayedStep(RecurrenceInputs(terms, state)),
+                  state);
 }
 
 template <typename T>
 Var<T> LinearAttention<T>::Chunk(Forward<T>& forward,
                                  const MixerTerms<T>& terms,
                                  LayerState<T>* state) const {
-  return Contexts(forward, terms, DecayedRecurrence(Recurrence(terms, state)),
-                  state);
+  return Contexts(forward, terms,
+                  DecayedRecurrence(RecurrenceInputs(terms, state)), state);
 }
 
 template <typename T>

@@ -76,8 +76,8 @@ class LinearAttention : public StateMixer<T> {
   // an empty Var if there is no decay. If the decay is HEAD, sets `step_size`
   // [rows, heads, time, 1].
   Var<T> LogDecay(Forward<T>& forward, Var<T> x, Var<T>* step_size) const;
-  DecayedInputs<T> Recurrence(const MixerTerms<T>& terms,
-                              const LayerState<T>* state) const;
+  DecayedInputs<T> RecurrenceInputs(const MixerTerms<T>& terms,
+                                    const LayerState<T>* state) const;
   // Converts the outputs of the recurrence to contexts, for Step() and Chunk().
   Var<T> Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
                   const DecayedOutputs<T>& outputs, LayerState<T>* state) const;

@@ -66,8 +66,8 @@ Var<T> CausalConvolution(Var<T> x, Var<T> weight) {
     });
   }
   tape->Record("CausalConvolution", y, [=] {
-    T* const d_x = PartialGrad(x);
-    T* const d_weight = PartialGrad(weight);
+    T* const d_x = GradToAddTo(x);
+    T* const d_weight = GradToAddTo(weight);
     ScratchScope<T> scope(*tape);
     T* const weights = scope.New(channels * taps);
     T* const d_weights = scope.New(channels * taps);

@@ -48,7 +48,7 @@ TEST(CausalConvolutionTest, Gradients) {
 // and sums them.
 TEST(CausalConvolutionTest, AgreesWithASumOfShiftedPositions) {
   for (const int64_t channels : kRaggedSizes) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         std::to_string(channels) + " channels", Inputs(9, channels, 4),
         [](auto&, auto in) { return CausalConvolution(in[0], in[1]); },
         []<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {

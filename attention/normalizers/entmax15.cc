@@ -50,7 +50,7 @@ class Entmax15 : public Normalizer<T> {
 
   // The gradient of s_i is r_i (d_i - sum_j r_j d_j / sum_j r_j), where r_i is
   // the square root of weight i, and d is the gradient of the weights.
-  void Backward(const NormalizedRow<T>& row, T* gradients,
+  void Backward(const RowScoresAndWeights<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     const int64_t n = row.size;
     const T* const weights = row.weights;

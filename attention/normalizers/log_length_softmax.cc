@@ -34,7 +34,7 @@ class LogLengthSoftmax : public Normalizer<T> {
     ApplySoftmax(n, scores);
   }
 
-  void Backward(const NormalizedRow<T>& row, T* gradients,
+  void Backward(const RowScoresAndWeights<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     ApplySoftmaxGradient(row.size, row.weights, gradients);
     const T factor = Factor(row.size);

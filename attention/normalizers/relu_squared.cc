@@ -32,7 +32,7 @@ class ReluSquared : public Normalizer<T> {
     }
   }
 
-  void Backward(const NormalizedRow<T>& row, T* gradients,
+  void Backward(const RowScoresAndWeights<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     const T twice = T(2) * Scale(row.size);
     for (int64_t i = 0; i < row.size; ++i) {

@@ -55,7 +55,7 @@ class ScalableSoftmax : public Normalizer<T> {
     ApplySoftmax(n, scores);
   }
 
-  void Backward(const NormalizedRow<T>& row, T* gradients,
+  void Backward(const RowScoresAndWeights<T>& row, T* gradients,
                 T* parameter_gradients) const override {
     const int64_t n = row.size;
     ApplySoftmaxGradient(n, row.weights, gradients);

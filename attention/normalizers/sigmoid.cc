@@ -29,7 +29,7 @@ class SigmoidWeights : public Normalizer<T> {
     Sigmoid(scores, scores, n);
   }
 
-  void Backward(const NormalizedRow<T>& row, T* gradients,
+  void Backward(const RowScoresAndWeights<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     const int64_t n = row.size;
     const T* const weights = row.weights;

@@ -20,7 +20,7 @@ class SoftmaxWeights : public Normalizer<T> {
     ApplySoftmax(n, scores);
   }
 
-  void Backward(const NormalizedRow<T>& row, T* gradients,
+  void Backward(const RowScoresAndWeights<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     ApplySoftmaxGradient(row.size, row.weights, gradients);
   }

@@ -44,7 +44,7 @@ class Sparsemax : public Normalizer<T> {
 
   // On the support, where weights are above 0, the gradient is d_i minus the
   // mean of d over the support. Elsewhere, it is 0.
-  void Backward(const NormalizedRow<T>& row, T* gradients,
+  void Backward(const RowScoresAndWeights<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     const int64_t n = row.size;
     const T* const weights = row.weights;

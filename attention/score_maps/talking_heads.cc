@@ -91,8 +91,8 @@ Var<T> MixHeads(Var<T> x, Var<T> weight, const Mask& mask,
   }
   tape->Record("MixHeads", y, [=] {
     const T* const d_y = y.grad_data();
-    T* const d_x = PartialGrad(x);
-    T* const d_weight = PartialGrad(weight);
+    T* const d_x = GradToAddTo(x);
+    T* const d_weight = GradToAddTo(weight);
     ScratchScope<T> scratch(*tape);
     T* const clean = scratch.New(heads * keys);
     T* const d_out = scratch.New(heads * keys);

@@ -30,7 +30,7 @@ namespace {
 // the parameter: a number for a scalar, x_i or x_j for a vector.
 void NoteTypo(const FormulaParameterInfo& parameter, ConfigProblems& problems) {
   std::vector<std::string> meant;
-  for (const FormulaFunction<double>& function : FormulaFunctions<double>()) {
+  for (const FormulaOpInfo<double>& function : FormulaOpInfos<double>()) {
     const std::string known(function.name());
     if (known.empty() || !absl::ascii_isalpha(known[0])) continue;
     const bool is_input = known == "x_i" || known == "x_j";

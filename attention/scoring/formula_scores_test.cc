@@ -163,11 +163,12 @@ void ExpectSameScore(const SameScore& same, double tolerance) {
     if (masked) problem.key_lengths = {7, 4};
     problem.positions.first_query = masked ? 2 : 0;
     for (const bool fused : {false, true}) {
-      const ScoringResult wanted =
-          fused ? expected.ComputeFused(problem) : expected.Compute(problem);
+      const ScoringResult wanted = fused ? expected.ComputeContextOnly(problem)
+                                         : expected.Compute(problem);
       const ScoringResult result =
-          fused ? got.ComputeFused(problem) : got.Compute(problem);
-      expect.SameResult(result, wanted, tolerance, same.formula);
+          fused ? got.ComputeContextOnly(problem) : got.Compute(problem);
+      expect.SameExceptParameterGradients(result, wanted, tolerance,
+                                          same.formula);
       for (const SameParameter& parameter : same.parameters) {
         TestArray gradient = result.d_parameters.at(parameter.of_formula);
         const TestArray part =
@@ -219,11 +220,13 @@ void ExpectScaledDot(const std::string& formula, const std::string& config,
   for (const bool causal : {false, true}) {
     problem.causal = causal;
     problem.positions.first_query = causal ? 2 : 0;
-    expect.SameResult(got.Compute(problem), expected.Compute(problem),
-                      tolerance, formula + ", by rows");
-    const ScoringResult result = got.ComputeFused(problem);
-    expect.SameResult(result, expected.ComputeFused(problem), tolerance,
-                      formula + ", by blocks");
+    expect.SameExceptParameterGradients(got.Compute(problem),
+                                        expected.Compute(problem), tolerance,
+                                        formula + ", by rows");
+    const ScoringResult result = got.ComputeContextOnly(problem);
+    expect.SameExceptParameterGradients(result,
+                                        expected.ComputeContextOnly(problem),
+                                        tolerance, formula + ", by blocks");
     for (const auto& [name, gradient] : result.d_parameters) {
       EXPECT_THAT(gradient.values, Contains(Ne(0))) << name;
     }
@@ -274,11 +277,12 @@ TEST(FormulaScoresTest, RelativeBucketsAreATableOfDistances) {
   problem.positions.first_query = 3;
   Expectations expect;
   for (const bool fused : {false, true}) {
-    const ScoringResult wanted =
-        fused ? expected.ComputeFused(problem) : expected.Compute(problem);
+    const ScoringResult wanted = fused ? expected.ComputeContextOnly(problem)
+                                       : expected.Compute(problem);
     const ScoringResult result =
-        fused ? got.ComputeFused(problem) : got.Compute(problem);
-    expect.SameResult(result, wanted, 1e-10, "relative_buckets");
+        fused ? got.ComputeContextOnly(problem) : got.Compute(problem);
+    expect.SameExceptParameterGradients(result, wanted, 1e-10,
+                                        "relative_buckets");
     TestArray of_table = wanted.d_parameters.at(from.name);
     expect.Near(result.d_parameters.at("b"), Take(of_table, 1, Range(0, 8)),
                 1e-10, "gradient of the table");
@@ -288,28 +292,28 @@ TEST(FormulaScoresTest, RelativeBucketsAreATableOfDistances) {
   }
 }
 
-std::string FindNumericFault(const std::string& formula) {
+std::string FindNanOrInfinity(const std::string& formula) {
   const AttentionRegistry registry = BuiltInScores();
   const ScoreWidths widths = {.heads = 1, .query = 4, .key = 4};
   ScorerUnderTest<float> scorer(
       registry, ConfigOf("formula { score: '" + formula + "' }"), widths);
-  return scorer.FindNumericFault(ScoringProblem::Random(1, 3, 5, widths));
+  return scorer.FindNanOrInfinity(ScoringProblem::Random(1, 3, 5, widths));
 }
 
 TEST(FormulaScoresTest, AFaultIsNamedWithItsPlace) {
-  const std::string log = FindNumericFault("1 + log(q . k)");
+  const std::string log = FindNanOrInfinity("1 + log(q . k)");
   EXPECT_THAT(log, StartsWith("NaN in the value of Log"));
   EXPECT_THAT(log, HasSubstr("attention/formula[5] log(q . k)"));
   const std::string division =
-      FindNumericFault("q . k + 1 / (norm(q) - norm(q))");
+      FindNanOrInfinity("q . k + 1 / (norm(q) - norm(q))");
   EXPECT_THAT(division, StartsWith("Inf in the value of Divide"));
   EXPECT_THAT(division, HasSubstr("formula[9] 1 / (norm(q) - norm(q))"));
-  const std::string in_prepare = FindNumericFault("sqrt(sum(k) - 9) + q . k");
+  const std::string in_prepare = FindNanOrInfinity("sqrt(sum(k) - 9) + q . k");
   EXPECT_THAT(in_prepare, HasSubstr("at formula[1] sqrt(sum(k) - 9)"));
-  EXPECT_EQ(FindNumericFault("log(relu(norm(q) - 9))"), "");
+  EXPECT_EQ(FindNanOrInfinity("log(relu(norm(q) - 9))"), "");
   // `where` must hide faults of the branch that it does not take.
-  EXPECT_EQ(FindNumericFault("where(q . k < 0, 0, sqrt(q . k))"), "");
-  EXPECT_THAT(FindNumericFault("where(q . k < 0, sqrt(q . k), 0)"),
+  EXPECT_EQ(FindNanOrInfinity("where(q . k < 0, 0, sqrt(q . k))"), "");
+  EXPECT_THAT(FindNanOrInfinity("where(q . k < 0, sqrt(q . k), 0)"),
               HasSubstr("formula[18] sqrt(q . k)"));
 }
 

@@ -29,10 +29,10 @@ class RelativeDot : public ScoringFunction<T> {
   int64_t MaxDistance() const override { return max_position_ - 1; }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    const RelativeScorePositions positions = {.queries = in.queries.dim(2),
-                                              .keys = in.keys.dim(2),
-                                              .at = in.positions,
-                                              .window = in.mask.window};
+    const RelativeScorePairs positions = {.queries = in.queries.dim(2),
+                                          .keys = in.keys.dim(2),
+                                          .at = in.positions,
+                                          .window = in.mask.window};
     const Var<T> embedding = forward[embedding_];
     // Separate statements fix the order in which gradients are accumulated.
     Var<T> scores = RelativeQueryScores(in.queries, embedding, positions);

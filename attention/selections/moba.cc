@@ -26,7 +26,7 @@ class Moba : public KeySelection<T> {
                 .initial = 0,
                 .local = 1,
                 .heads_choose_together = false,
-                .means_slot = widths.AddSlot("means")} {}
+                .means_slot = widths.AddStateSlot("means")} {}
 
   KeyRanges Select(Forward<T>& forward,
                    const ScoreInputs<T>& inputs) const override {

@@ -36,7 +36,7 @@ class NsaBlocks : public KeySelection<T> {
                 .initial = options.initial_blocks(),
                 .local = options.local_blocks(),
                 .heads_choose_together = true,
-                .means_slot = widths.AddSlot("means")} {}
+                .means_slot = widths.AddStateSlot("means")} {}
 
   static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {

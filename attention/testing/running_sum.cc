@@ -36,7 +36,7 @@ class RunningSum : public ScoringFunction<T> {
 
   RunningSum(const Options& options, ParameterScope<T> scope,
              const ScoreWidths& widths)
-      : bounded_(options.bounded()), sum_(widths.AddSlot("sum")) {
+      : bounded_(options.bounded()), sum_(widths.AddStateSlot("sum")) {
     u_ = scope.Add("u", {widths.heads, widths.query, widths.query_input},
                    Uniform(1));
     w_ = scope.Add("w", {widths.heads, widths.key, widths.key_input},

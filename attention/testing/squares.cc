@@ -23,7 +23,7 @@ class Squares : public Normalizer<T> {
   }
 
   // The gradient of s_i is 2 * s_i / sum * (d_i - sum_j w_j d_j).
-  void Backward(const NormalizedRow<T>& row, T* gradients,
+  void Backward(const RowScoresAndWeights<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     const T sum = Sum(row.size, row.scores);
     T mean = T(0);

@@ -30,7 +30,7 @@ constexpr const char* kEveryKind[] = {
 
 template <typename T>
 FeedForward<T> MakeLayer(const std::string& config, int64_t width,
-                         LayerRun<T>& run) {
+                         LayerTestHarness<T>& run) {
   return FeedForward<T>(Parse<FeedForwardConfig>(config),
                         TransformerInitialization(), width, /*branches=*/2,
                         run.store().Root());
@@ -38,7 +38,7 @@ FeedForward<T> MakeLayer(const std::string& config, int64_t width,
 
 TEST(FeedForwardTest, GradientsAgreeWithDifferences) {
   for (const char* config : kEveryKind) {
-    LayerRun<double> run;
+    LayerTestHarness<double> run;
     const FeedForward<double> layer = MakeLayer<double>(config, 3, run);
     run.tape().set_training(true);
     SCOPED_TRACE(config);
@@ -51,7 +51,7 @@ TEST(FeedForwardTest, GradientsAgreeWithDifferences) {
 }
 
 TEST(FeedForwardTest, MatchesItsFormula) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const FeedForward<double> layer =
       MakeLayer<double>("hidden: 2 activation: RELU", 1, run);
   Forward<double>& forward = run.Begin();
@@ -68,7 +68,7 @@ TEST(FeedForwardTest, MatchesItsFormula) {
 }
 
 TEST(FeedForwardTest, GatesWithSwiGlu) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const FeedForward<double> layer =
       MakeLayer<double>("hidden: 1 activation: SWIGLU bias: false", 1, run);
   Forward<double>& forward = run.Begin();
@@ -83,7 +83,7 @@ TEST(FeedForwardTest, GatesWithSwiGlu) {
 
 TEST(FeedForwardTest, CountsItsParameters) {
   const auto count = [](const std::string& config) {
-    LayerRun<float> run;
+    LayerTestHarness<float> run;
     MakeLayer<float>(config, 3, run);
     return run.store().num_elements();
   };
@@ -100,7 +100,7 @@ TEST(FeedForwardTest, ChunksHaveTheBitsOfAllPositionsAtOnce) {
       std::vector<float> whole;
       std::vector<float> gradient;
       for (const int chunk : {0, 1, 3, 7, 8}) {
-        LayerRun<float> run;
+        LayerTestHarness<float> run;
         const FeedForward<float> layer = MakeLayer<float>(
             "hidden: 33 activation: GELU dropout: 0.3 chunk: " +
                 std::to_string(chunk),
@@ -134,7 +134,7 @@ TEST(FeedForwardTest, ChunksTakeLessMemoryWithoutGradients) {
   // Without a gradient slab, the layer records no operations, even if the tape
   // may record.
   const auto bytes = [](const std::string& chunk, bool recording) {
-    LayerRun<float> run;
+    LayerTestHarness<float> run;
     const FeedForward<float> layer =
         MakeLayer<float>("hidden: 256 " + chunk, 8, run);
     run.Begin();

@@ -67,10 +67,10 @@ TransformerLayer<T>::TransformerLayer(const AttentionRegistry& scorers,
   } else {
     keys_ = slots.Add("keys");
     values_ = slots.Add("values");
-    attention_.emplace(
-        scorers, parts.attention(), scope.Sub("attention"),
-        MultiHeadWidths{config.width(), config.width(), config.width(), &slots},
-        initialization);
+    attention_.emplace(scorers, parts.attention(), scope.Sub("attention"),
+                       MultiHeadInputWidths{config.width(), config.width(),
+                                            config.width(), &slots},
+                       initialization);
   }
   const FeedForwardConfig& network = parts.feed_forward();
   if (!network.has_none()) {
@@ -84,7 +84,7 @@ TransformerLayer<T>::TransformerLayer(const AttentionRegistry& scorers,
   memory_values_ = slots.Add("memory values");
   cross_attention_.emplace(
       scorers, parts.cross_attention(), scope.Sub("cross_attention"),
-      MultiHeadWidths{config.width(), memory_width, memory_width},
+      MultiHeadInputWidths{config.width(), memory_width, memory_width},
       initialization);
   cross_branch_.emplace(config, index, scope.Sub("cross_attention_norm"));
 }
@@ -112,8 +112,8 @@ PreparedSource<T> TransformerLayer<T>::StoredMemory(
 }
 
 template <typename T>
-Var<T> TransformerLayer<T>::AttendToSelf(Forward<T>& forward, Var<T> x,
-                                         const LayerInputs<T>& inputs) const {
+Var<T> TransformerLayer<T>::SelfAttentionBranch(
+    Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs) const {
   PreparedSource<T> source = attention_->Prepare(
       forward, x, x, inputs.positions.first_query, inputs.state);
   if (inputs.state != nullptr) {
@@ -127,7 +127,7 @@ Var<T> TransformerLayer<T>::AttendToSelf(Forward<T>& forward, Var<T> x,
 }
 
 template <typename T>
-Var<T> TransformerLayer<T>::ApplyStateMixer(
+Var<T> TransformerLayer<T>::StateMixerBranch(
     Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs) const {
   const Mask& mask = inputs.mask;
   REGARD_CHECK(mask.causal && mask.window == 0 && mask.dense.empty() &&
@@ -142,8 +142,8 @@ Var<T> TransformerLayer<T>::ApplyStateMixer(
 }
 
 template <typename T>
-Var<T> TransformerLayer<T>::AttendToMemory(Forward<T>& forward, Var<T> x,
-                                           const LayerInputs<T>& inputs) const {
+Var<T> TransformerLayer<T>::CrossAttentionBranch(
+    Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs) const {
   // All rows of a source become queries of one example.
   const int64_t sources = inputs.memory.keys.dim(0);
   REGARD_CHECK(sources > 0 && x.dim(0) % sources == 0)
@@ -167,14 +167,14 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
   Var<T> y = in_scope("self", attention_branch_, x, [&](Var<T> in) {
     return forward.Site("attention_output",
                         mixer_.has_value()
-                            ? ApplyStateMixer(forward, in, inputs)
-                            : AttendToSelf(forward, in, inputs));
+                            ? StateMixerBranch(forward, in, inputs)
+                            : SelfAttentionBranch(forward, in, inputs));
   });
   if (inputs.memory.keys.has_value()) {
     REGARD_CHECK(has_cross_attention()) << "a memory without cross-attention";
     y = in_scope("cross", *cross_branch_, y, [&](Var<T> in) {
       return forward.Site("attention_output",
-                          AttendToMemory(forward, in, inputs));
+                          CrossAttentionBranch(forward, in, inputs));
     });
   }
   if (!feed_forward_.has_value()) return y;

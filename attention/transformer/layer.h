@@ -85,12 +85,12 @@ class TransformerLayer {
   int64_t MaxCrossDistance() const;
 
  private:
-  Var<T> AttendToSelf(Forward<T>& forward, Var<T> x,
-                      const LayerInputs<T>& inputs) const;
-  Var<T> ApplyStateMixer(Forward<T>& forward, Var<T> x,
-                         const LayerInputs<T>& inputs) const;
-  Var<T> AttendToMemory(Forward<T>& forward, Var<T> x,
-                        const LayerInputs<T>& inputs) const;
+  Var<T> SelfAttentionBranch(Forward<T>& forward, Var<T> x,
+                             const LayerInputs<T>& inputs) const;
+  Var<T> StateMixerBranch(Forward<T>& forward, Var<T> x,
+                          const LayerInputs<T>& inputs) const;
+  Var<T> CrossAttentionBranch(Forward<T>& forward, Var<T> x,
+                              const LayerInputs<T>& inputs) const;
 
   // Slots of the prepared memory, and of the layer's own positions.
   int memory_keys_ = 0;

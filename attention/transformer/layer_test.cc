@@ -34,7 +34,7 @@ class CountingState : public TapeLayerState<float> {
 
 TEST(LayerCacheTest, ALayerStoresOnlyLatents) {
   const auto numbers = [](const std::string& attention) {
-    LayerRun<float> run;
+    LayerTestHarness<float> run;
     StateSlotNames slots;
     const TransformerLayer<float> layer(
         BuiltInScorers(),
@@ -62,7 +62,7 @@ TEST(LayerCacheTest, ALayerStoresOnlyLatents) {
 // if this parameter does not exist.
 TEST(LayerLatentTest, CrossAttentionDoesNotInheritLatents) {
   const auto shape = [](const std::string& fields) -> std::optional<Shape> {
-    LayerRun<float> run;
+    LayerTestHarness<float> run;
     StateSlotNames slots;
     const TransformerLayer<float> layer(
         BuiltInScorers(),

@@ -17,7 +17,8 @@ namespace regard {
 namespace {
 
 template <typename T>
-PositionEmbedding<T> Make(const char* config, int64_t width, LayerRun<T>& run) {
+PositionEmbedding<T> Make(const char* config, int64_t width,
+                          LayerTestHarness<T>& run) {
   return PositionEmbedding<T>(Parse<PositionEmbeddingConfig>(config),
                               TransformerInitialization(), width,
                               run.store().Root());
@@ -25,7 +26,7 @@ PositionEmbedding<T> Make(const char* config, int64_t width, LayerRun<T>& run) {
 
 TEST(PositionEmbeddingTest, SinusoidsMatchTheirFormula) {
   for (const int64_t width : {32, 5, 1}) {
-    LayerRun<double> run;
+    LayerTestHarness<double> run;
     const PositionEmbedding<double> positions =
         Make<double>("kind: SINUSOIDAL", width, run);
     Forward<double>& forward = run.Begin();
@@ -48,7 +49,7 @@ TEST(PositionEmbeddingTest, SinusoidsMatchTheirFormula) {
 }
 
 TEST(PositionEmbeddingTest, LearnedVectorsAreRowsOfTheirWeight) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const PositionEmbedding<double> positions =
       Make<double>("kind: LEARNED longest: 6", 3, run);
   EXPECT_EQ(run.store().num_elements(), 6 * 3);
@@ -68,7 +69,7 @@ TEST(PositionEmbeddingTest, LearnedVectorsAreRowsOfTheirWeight) {
 }
 
 TEST(PositionEmbeddingTest, NoneLeavesItsInput) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const PositionEmbedding<double> positions =
       Make<double>("kind: NONE", 3, run);
   Forward<double>& forward = run.Begin();
@@ -79,10 +80,10 @@ TEST(PositionEmbeddingTest, NoneLeavesItsInput) {
 TEST(PositionEmbeddingTest, BothTermsAreHookPoints) {
   for (const char* config :
        {"kind: NONE", "kind: SINUSOIDAL", "kind: LEARNED longest: 9"}) {
-    LayerRun<double> run;
+    LayerTestHarness<double> run;
     const PositionEmbedding<double> positions = Make<double>(config, 3, run);
     Forward<double>& forward = run.Begin();
-    SiteRecorder<double> recorder({"*"});
+    SiteValueRecorder<double> recorder({"*"});
     forward.set_hook(&recorder);
     const Var<double> x = run.Input({2, 4, 3});
     std::vector<double> sum = ValuesOf(positions(forward, x, 5));
@@ -100,7 +101,7 @@ TEST(PositionEmbeddingTest, BothTermsAreHookPoints) {
 }
 
 TEST(PositionEmbeddingDeathTest, RefusesAPositionThatHasNoVector) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const PositionEmbedding<double> positions =
       Make<double>("kind: LEARNED longest: 6", 3, run);
   Forward<double>& forward = run.Begin();

@@ -20,7 +20,7 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
 TEST(NormTest, ALayerNormOfKnownRows) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const Norm<double> norm(NormConfig(), 2, run.store().Root());
   run.store().Finalize(0);
   Forward<double>& forward = run.Begin();
@@ -45,7 +45,7 @@ TEST(NormTest, CountsItsParameters) {
 
 TEST(ResidualTest, NormalizesBeforeTheBranchOrAfterTheSum) {
   for (const bool pre : {true, false}) {
-    LayerRun<double> run;
+    LayerTestHarness<double> run;
     TransformerConfig config = Parse<TransformerConfig>("width: 4 layers: 1");
     config.set_norm_order(pre ? TransformerConfig::PRE
                               : TransformerConfig::POST);
@@ -71,7 +71,7 @@ TEST(ResidualTest, GradientsAgreeWithDifferences) {
        {"norm_order: PRE", "norm_order: POST",
         "norm_order: PRE norm { kind: RMS_NORM } dropout: 0.4",
         "norm_order: POST norm { bias: false } drop_path: 0.5"}) {
-    LayerRun<double> run;
+    LayerTestHarness<double> run;
     TransformerConfig config = Parse<TransformerConfig>(fields);
     config.set_width(4);
     config.set_layers(1);
@@ -128,7 +128,7 @@ TEST(DropPathTest, IsTheIdentityOutsideTrainingAndAtRateZero) {
 
 // Returns the number of examples, out of 1,000, that skip a branch of `layer`.
 int64_t Dropped(const TransformerConfig& config, int64_t layer) {
-  LayerRun<float> run;
+  LayerTestHarness<float> run;
   const Residual<float> residual(config, layer, run.store().Root());
   Forward<float>& forward = run.Begin();
   run.tape().set_training(true);

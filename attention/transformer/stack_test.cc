@@ -101,12 +101,12 @@ class StackRun {
     return {x, {kBatch, kMemoryTime, memory_width_}};
   }
 
-  LayerRun<T>& run() { return run_; }
+  LayerTestHarness<T>& run() { return run_; }
   const TransformerStack<T>& stack() const { return stack_; }
   const TransformerConfig& config() const { return config_; }
 
  private:
-  LayerRun<T> run_;
+  LayerTestHarness<T> run_;
   const TransformerConfig config_;
   const int64_t memory_width_;
   TransformerStack<T> stack_;
@@ -257,7 +257,7 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
   }
   const Var<double> memory = in.size() > 1 ? in[1] : Var<double>();
   const Var<double> plain = stack.Compute(forward, in[0], memory);
-  SiteRecorder<double> recorder({"*"});
+  SiteValueRecorder<double> recorder({"*"});
   forward.set_hook(&recorder);
   const Var<double> y = stack.Compute(forward, in[0], memory);
   EXPECT_EQ(ValuesOf(y), ValuesOf(plain));
@@ -311,7 +311,7 @@ TEST(StackMemoryTest, CrossAttentionIsSkippedWithoutAMemory) {
                           5);
     Forward<float>& forward = stack.run().Begin();
     const Var<float> x = stack.run().Input({3, 4, 4});
-    SiteRecorder<float> recorder({"*"});
+    SiteValueRecorder<float> recorder({"*"});
     forward.set_hook(&recorder);
     const Var<float> y = stack.stack()(forward, x, {.mask = {.causal = true}});
     for (const auto& seen : recorder.seen()) {

@@ -19,7 +19,7 @@ const std::vector<int32_t> kIds = {4, 1, 0, 1, 1, 3};
 
 TEST(TokenEmbeddingTest, AddsThePositionToTheScaledEmbedding) {
   for (const bool scaled : {true, false}) {
-    LayerRun<double> run;
+    LayerTestHarness<double> run;
     TransformerConfig config = Parse<TransformerConfig>(
         "width: 4 position_embedding { kind: LEARNED longest: 6 }");
     config.set_scale_embedding(scaled);
@@ -45,7 +45,7 @@ TEST(TokenEmbeddingTest, AddsThePositionToTheScaledEmbedding) {
 // The sum of the three embeddings is normalized, as in BERT. The sums 0 and 2
 // must become -1 and 1, before the gain [1, 2] and the bias [0, 10].
 TEST(TokenEmbeddingTest, TypesAreAddedBeforeTheNorm) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const InputEmbedding<double> embedding(
       Parse<TransformerConfig>(
           "width: 2 scale_embedding: false embedding_norm: true norm { "
@@ -68,7 +68,7 @@ TEST(TokenEmbeddingTest, TypesAreAddedBeforeTheNorm) {
 }
 
 TEST(TokenEmbeddingTest, GradientsAgreeWithDifferences) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const InputEmbedding<double> embedding(
       Parse<TransformerConfig>("width: 4 embedding_dropout: 0.3"), 5,
       run.store().Root());
@@ -82,7 +82,7 @@ TEST(TokenEmbeddingTest, GradientsAgreeWithDifferences) {
 TEST(TokenEmbeddingTest, GradientsOfTypesAndTheNorm) {
   for (const std::vector<int32_t>& types :
        {std::vector<int32_t>{2, 0, 2, 0, 0, 0}, std::vector<int32_t>{}}) {
-    LayerRun<double> run;
+    LayerTestHarness<double> run;
     const InputEmbedding<double> embedding(
         Parse<TransformerConfig>("width: 3 embedding_norm: true "
                                  "position_embedding { kind: LEARNED }"),
@@ -95,7 +95,7 @@ TEST(TokenEmbeddingTest, GradientsOfTypesAndTheNorm) {
 }
 
 TEST(TokenEmbeddingTest, SharesAWeight) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const EmbeddingLayer<double> other(run.store().Root().Sub("other"), 5, 4);
   const InputEmbedding<double> embedding(Parse<TransformerConfig>("width: 4"),
                                          5, run.store().Root(), other.weight());
@@ -104,7 +104,7 @@ TEST(TokenEmbeddingTest, SharesAWeight) {
 }
 
 TEST(TokenEmbeddingDeathTest, RefusesAWeightOfAnotherShape) {
-  LayerRun<double> run;
+  LayerTestHarness<double> run;
   const EmbeddingLayer<double> other(run.store().Root().Sub("other"), 6, 4);
   EXPECT_DEATH(InputEmbedding<double>(Parse<TransformerConfig>("width: 4"), 5,
                                       run.store().Root(), other.weight()),

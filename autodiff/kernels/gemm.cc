@@ -174,7 +174,7 @@ class Product {
   void RunBlock(const Block& block, int64_t row, int64_t rows,
                 const T* packed) const {
     thread_local PackingBuffer<T> buffer;
-    GemmRows<T> of_a = {At(a_, row, block.first), a_.stride, 1};
+    GemmLeftRows<T> of_a = {At(a_, row, block.first), a_.stride, 1};
     int64_t tile_step = kGemmRows * a_.stride;
     if (a_.transposed) {
       tile_step = TileStep<T>(block.depth);
@@ -194,7 +194,7 @@ class Product {
               ? Panel<T>{packed + (j - in_place) / kGemmPanel<T> * panel_step,
                          kGemmPanel<T>}
               : Panel<T>{At(b_, block.first, block.col + j), b_.stride};
-      GemmRows<T> tile = of_a;
+      GemmLeftRows<T> tile = of_a;
       for (int64_t i = 0; i < rows; i += kGemmRows) {
         RunTile<T>(tile, of_b, block.depth,
                    std::min<int64_t>(kGemmRows, rows - i),

@@ -34,9 +34,9 @@ struct TransposedColumns {
 // Multiplies kRows rows, whose elements are contiguous, with kPackets packets
 // of columns. The last packet may be incomplete.
 template <typename T, int kRows, int kPackets>
-void MultiplyRowsTransposed(const GemmRows<T>& a,
+void MultiplyRowsTransposed(const GemmLeftRows<T>& a,
                             const TransposedColumns<T>& across,
-                            const GemmTile<T>& c) {
+                            const GemmResultTile<T>& c) {
   constexpr int64_t kSize = kPacketSize<T>;
   // The prefetch distance in elements. Memory delivers this many elements in a
   // fifth of a microsecond. A larger distance needs more buffers than a core
@@ -113,8 +113,8 @@ int PacketsPerPass(int64_t rows, int64_t stride) {
 // Multiplies any number of rows with up to PacketsPerPass() packets of columns.
 // Later groups of rows read the columns from a cache.
 template <typename T>
-void MultiplyTransposed(GemmRows<T> a, TransposedColumns<T> across,
-                        int64_t rows, GemmTile<T> c) {
+void MultiplyTransposed(GemmLeftRows<T> a, TransposedColumns<T> across,
+                        int64_t rows, GemmResultTile<T> c) {
   if (across.cols > kPacketSize<T>) {
     return MultiplyRowsTransposed<T, 1, 2>(a, across, c);
   }

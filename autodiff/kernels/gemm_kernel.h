@@ -37,7 +37,7 @@ inline constexpr int64_t kGemmAhead = 8;
 // depth_step is 1. If they are packed, row_step is 1 and depth_step is
 // kGemmRows.
 template <typename T>
-struct GemmRows {
+struct GemmLeftRows {
   const T* data;
   int64_t row_step;
   int64_t depth_step;
@@ -53,7 +53,7 @@ struct GemmAddend {
 // The tile to write: c = addend + alpha * (chain of multiply-adds). `cols` may
 // be less than the size of the packets. The addend may be c itself.
 template <typename T>
-struct GemmTile {
+struct GemmResultTile {
   T* data;
   int64_t stride;
   int64_t cols;
@@ -64,7 +64,7 @@ struct GemmTile {
 // Computes c = addend + alpha * sums.
 template <typename T, int kRows, int kPackets>
 inline __attribute__((always_inline)) void StoreTile(
-    const Packet<T> (&sums)[kRows][kPackets], const GemmTile<T>& c) {
+    const Packet<T> (&sums)[kRows][kPackets], const GemmResultTile<T>& c) {
   using packet::padd;
   using packet::ploadu;
   using packet::pmul;
@@ -106,8 +106,8 @@ inline __attribute__((always_inline)) void StoreTile(
 
 // Multiplies kRows rows with kPackets packets of a panel with row step b_step.
 template <typename T, int kRows, int kPackets>
-void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
-                 int64_t depth, const GemmTile<T>& c) {
+void RunGemmTile(const GemmLeftRows<T>& a, const T* b, int64_t b_step,
+                 int64_t depth, const GemmResultTile<T>& c) {
   using packet::ploadu;
   using packet::pmadd;
   using packet::pset1;
@@ -251,8 +251,8 @@ struct Panel {
 };
 
 template <typename T, int kRows>
-void RunRows(const GemmRows<T>& a, const Panel<T>& b, int64_t depth,
-             const GemmTile<T>& c) {
+void RunRows(const GemmLeftRows<T>& a, const Panel<T>& b, int64_t depth,
+             const GemmResultTile<T>& c) {
   const int64_t packets = (c.cols + kPacketSize<T> - 1) / kPacketSize<T>;
   if (packets == 1) {
     RunGemmTile<T, kRows, 1>(a, b.data, b.step, depth, c);
@@ -265,8 +265,8 @@ void RunRows(const GemmRows<T>& a, const Panel<T>& b, int64_t depth,
 
 // Computes one tile. `rows` is in 1 .. kGemmRows.
 template <typename T>
-void RunTile(GemmRows<T> a, const Panel<T>& b, int64_t depth, int64_t rows,
-             GemmTile<T> c) {
+void RunTile(GemmLeftRows<T> a, const Panel<T>& b, int64_t depth, int64_t rows,
+             GemmResultTile<T> c) {
   if (rows == kGemmRows) return RunRows<T, kGemmRows>(a, b, depth, c);
   const auto advance = [&](int64_t done) {
     a.data += done * a.row_step;

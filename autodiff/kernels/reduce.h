@@ -33,30 +33,34 @@ inline T FoldLanes(const T (&lanes)[kLanes]) {
 
 // A stand-in for T that supports arithmetic, but no comparison.
 template <typename T>
-struct ArithmeticOnly {
-  ArithmeticOnly(T) {}  // NOLINT(runtime/explicit)
-  friend ArithmeticOnly operator+(ArithmeticOnly x, ArithmeticOnly) {
+struct ArithmeticOnlyScalar {
+  ArithmeticOnlyScalar(T) {}  // NOLINT(runtime/explicit)
+  friend ArithmeticOnlyScalar operator+(ArithmeticOnlyScalar x,
+                                        ArithmeticOnlyScalar) {
     return x;
   }
-  friend ArithmeticOnly operator-(ArithmeticOnly x, ArithmeticOnly) {
+  friend ArithmeticOnlyScalar operator-(ArithmeticOnlyScalar x,
+                                        ArithmeticOnlyScalar) {
     return x;
   }
-  friend ArithmeticOnly operator*(ArithmeticOnly x, ArithmeticOnly) {
+  friend ArithmeticOnlyScalar operator*(ArithmeticOnlyScalar x,
+                                        ArithmeticOnlyScalar) {
     return x;
   }
-  friend ArithmeticOnly sqrt(ArithmeticOnly x) { return x; }
+  friend ArithmeticOnlyScalar sqrt(ArithmeticOnlyScalar x) { return x; }
 };
 
-// ArithmeticOnly<T>, once for each type X of a pack.
+// ArithmeticOnlyScalar<T>, once for each type X of a pack.
 template <typename T, typename X>
-using ArithmeticOnlyFor = ArithmeticOnly<T>;
+using ArithmeticOnlyScalarFor = ArithmeticOnlyScalar<T>;
 
 // Returns the sum of f(x[i]...) for 0 <= i < n, with elements converted to T. f
 // must be generic. f must not contain a condition such as `x > 0 ? y : 0`,
 // because GCC 12 then adds wrong lanes at -O3 with AVX. The constraint rejects
 // a condition on the elements at compile time.
 template <typename T, typename F, typename... X>
-requires std::is_invocable_r_v<ArithmeticOnly<T>, F, ArithmeticOnlyFor<T, X>...>
+requires std::is_invocable_r_v<ArithmeticOnlyScalar<T>, F,
+                               ArithmeticOnlyScalarFor<T, X>...>
 inline T SumEach(int64_t n, F f, X... x) {
   T lanes[kLanes] = {};
   int64_t i = 0;

@@ -42,7 +42,7 @@ TEST(CumulativeSumTest, AddsAllElementsUpToEachOne) {
 
 TEST(CumulativeSumTest, IsAProductWithATriangle) {
   for (const int64_t size : kRaggedSizes) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "sizes", {{{2, size, 3}}},
         [](auto&, auto in) { return CumulativeSum(in[0], -2); },
         [=](auto& tape, auto in) {

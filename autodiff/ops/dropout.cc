@@ -45,7 +45,7 @@ DropoutMask::DropoutMask(const RandomState& random, const ScopeName* scope,
                          double rate, const char* site)
     : random_(random), hash_(HashOf(random, scope, site)), rate_(rate) {}
 
-uint64_t DropoutMask::Key(int64_t first_row, int64_t first_column) const {
+uint64_t DropoutMask::ClaimKey(int64_t first_row, int64_t first_column) const {
   uint64_t key = hash_;  // includes the seed and the site
   for (const int64_t number :
        {random_.step, static_cast<int64_t>(random_.examples.size()),
@@ -73,7 +73,7 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
   if (!tape.training() || rate == 0 || x.size() == 0) return x;
   const RandomState& random = tape.random();
   const DropoutMask mask(random, tape.scope(), static_cast<double>(rate), site);
-  tape.ClaimMask(site, mask.Key(first_row, first_column));
+  tape.ClaimMask(site, mask.ClaimKey(first_row, first_column));
   const uint64_t hash = mask.hash_;
   const int rank = x.shape().rank();
   const int64_t examples = rank == 0 ? 1 : x.dim(0);

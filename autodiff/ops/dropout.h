@@ -49,7 +49,7 @@ class DropoutMask {
   DropoutMask(Tape<T>& tape, double rate, const char* site)
       : DropoutMask(tape.random(), tape.scope(), tape.training() ? rate : 0,
                     site) {
-    if (drops()) tape.ClaimMask(site, Key());
+    if (drops()) tape.ClaimMask(site, ClaimKey());
   }
 
   bool drops() const { return rate_ > 0; }
@@ -64,7 +64,7 @@ class DropoutMask {
   DropoutMask(const RandomState& random, const ScopeName* scope, double rate,
               const char* site);
   // Returns a key that distinguishes the masks of one scope.
-  uint64_t Key(int64_t first_row = 0, int64_t first_column = 0) const;
+  uint64_t ClaimKey(int64_t first_row = 0, int64_t first_column = 0) const;
 
   template <typename T>
   friend Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate,

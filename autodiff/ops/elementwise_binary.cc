@@ -95,7 +95,7 @@ Var<T> Broadcast(const char* name, Var<T> a, Var<T> b, Value value) {
       if (!d) return;
       const bool repeated = operand.size() != y.size();
       const bool sums_rows = repeated && loop.inner_stride(k) == 0;
-      if (repeated) d.BeginPartial();
+      if (repeated) d.BeginAdding();
       const bool accumulate = repeated || d.BeginContribution();
       loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[2]) {
         const T* g = y.grad_data() + row;
@@ -201,8 +201,8 @@ Var<T> Where(Var<T> condition, Var<T> x, Var<T> y) {
     out.data()[i] = of_x ? x.data()[in_x] : y.data()[in_y];
   });
   tape.Record("Where", out, [=] {
-    T* const dx = PartialGrad(x);
-    T* const dy = PartialGrad(y);
+    T* const dx = GradToAddTo(x);
+    T* const dy = GradToAddTo(y);
     const T* g = out.grad_data();
     for_each([=](int64_t i, bool of_x, int64_t in_x, int64_t in_y) {
       if (of_x && dx != nullptr) dx[in_x] += g[i];

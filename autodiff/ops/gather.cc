@@ -58,7 +58,7 @@ Var<T> GatherColumns(Var<T> table, absl::Span<const int32_t> ids) {
     for (int64_t i = 0; i < count; ++i) to[i] = from[kept[i]];
   }
   tape.Record("GatherColumns", y, [=] {
-    T* const grad = PartialGrad(table);
+    T* const grad = GradToAddTo(table);
     if (grad == nullptr) return;
     for (int64_t row = 0; row < rows; ++row) {
       const T* const g = y.grad_data() + row * count;

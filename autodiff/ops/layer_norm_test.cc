@@ -36,7 +36,7 @@ TEST(LayerNormTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(LayerNormTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "LayerNorm", {{{3, size}}, {{size}}, {{size}}},
         [](auto&, auto in) { return LayerNorm(in[0], in[1], in[2], 0.01); },
         [](auto&, auto in) {

@@ -101,7 +101,7 @@ ConstMatrix<T> TransposeWithCopy(LeafNode<T>* leaf, const WeightPart<T>& part,
   if (!makes) return transposed;
   // A single product does not wait for a copy, because reading the part itself
   // takes as long.
-  return packed->Pack(transposed, /*waits=*/products > 1);
+  return packed->PackIfOutdated(transposed, /*waits=*/products > 1);
 }
 
 // Returns `x`, a part of a weight or its transpose, with its rounded copy if
@@ -117,7 +117,7 @@ ConstMatrix<T> Rounded(const WeightPart<T>& part, const ConstMatrix<T>& x,
             ->FindOrAdd(part.place(), x.transposed
                                           ? PackedForm::kRoundedTranspose
                                           : PackedForm::kRounded)
-            ->Pack(x);
+            ->PackIfOutdated(x);
 #ifndef NDEBUG
     REGARD_CHECK(PairsMatch(rounded)) << kStaleCopy;
 #endif
@@ -137,7 +137,7 @@ void AddProduct(Node<T>* node, int64_t offset, int64_t stride,
   GradRef<T> d(node);
   GemmMode mode = GemmMode::kAdd;
   if (g.cols * x.cols != node->size) {
-    d.BeginPartial();
+    d.BeginAdding();
   } else if (!d.BeginContribution()) {
     mode = GemmMode::kAssign;
   }

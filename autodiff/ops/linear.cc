@@ -54,7 +54,7 @@ void ForEachMatrix(const StridedLoop<2>& loop, F f) {
 template <typename T>
 GemmMode BeginBatch(GradRef<T>& d, bool repeated) {
   if (!repeated) return Mode(d);
-  d.BeginPartial();
+  d.BeginAdding();
   return GemmMode::kAdd;
 }
 
@@ -148,7 +148,7 @@ Var<T> LinearWithPart(Var<T> x, const WeightPart<T>& part, Var<T> addend) {
       d.AddEach([=](int64_t i) { return g.data[i]; });
       return;
     }
-    T* __restrict d_bias = d.BeginPartial();
+    T* __restrict d_bias = d.BeginAdding();
     for (int64_t i = 0; i < rows; ++i) {
       const T* g_row = g.data + i * out;
       for (int64_t j = 0; j < out; ++j) d_bias[j] += g_row[j];

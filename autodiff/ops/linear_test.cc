@@ -102,7 +102,7 @@ TEST(LinearTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(LinearTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "Linear", {{{3, size}}, {{size, size}}, {{size}}},
         [](auto&, auto in) { return Linear(in[0], in[1], in[2]); },
         [](auto&, auto in) {

@@ -62,7 +62,7 @@ TEST(LinearCrossEntropyTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
     for (const int64_t rows : {1, 63, 64, 65, 130}) {
       const auto targets = Targets(rows, size);
-      CheckAgainstReference(MakeReferenceCase(
+      CheckAgainstReference(MakeFusedKernelCase(
           "LinearCrossEntropy", {{{rows, 5}}, {{size, 5}}, {{size}}},
           [=](auto&, auto in) {
             return LinearCrossEntropy(in[0], in[1], in[2], targets, {0.1});
@@ -132,7 +132,7 @@ TEST(LinearCrossEntropyTest, IgnoredRowsTakePartInNoProduct) {
 
 TEST(LinearCrossEntropyTest, WorksWithoutBias) {
   const auto targets = Targets(4, 3);
-  CheckAgainstReference(MakeReferenceCase(
+  CheckAgainstReference(MakeFusedKernelCase(
       "LinearCrossEntropy", {{{4, 5}}, {{3, 5}}},
       [=](auto&, auto in) {
         return LinearCrossEntropy(in[0], in[1], {}, targets);

@@ -60,8 +60,8 @@ Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
     // omitted.
     auto d_x = x.grad_ref();
     const bool accumulate = d_x && d_x.BeginContribution();
-    T* const d_gain = PartialGrad(gain);
-    T* const d_bias = PartialGrad(bias);
+    T* const d_gain = GradToAddTo(gain);
+    T* const d_bias = GradToAddTo(bias);
     for (int64_t i = 0; i < rows; ++i) {
       const T* g = y.grad_data() + i * cols;
       const T* x_row = x.data() + i * cols;

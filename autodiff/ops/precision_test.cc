@@ -48,7 +48,7 @@ std::vector<T> NumbersOfOperations(Tape<T>& tape) {
 
 TEST(PrecisionRuleTest, OnlyFloatTapesFollowIt) {
   Tape<double> plain, rounding;
-  const RoundsOutsideFull rule;
+  const RoundOutsideFullRule rule;
   rounding.set_precision_rule(&rule);
   EXPECT_EQ(NumbersOfOperations(rounding), NumbersOfOperations(plain));
   Tape<float> full;

@@ -40,7 +40,7 @@ class ReplayState {
     outer.Restore(tape);
     tape.set_recording(outer_recording);
     if (auto gradient = again.grad_ref()) gradient.AddEach(d);
-    tape.BackwardAndRelease(mark, again);
+    tape.BackwardToAndRelease(mark, again);
     tape.Rewind(mark);
   }
 
@@ -104,7 +104,7 @@ void AllocateGradients(absl::Span<const Var<T>> inputs) {
   for (const Var<T>& input : inputs) {
     Node<T>* const node = input.node();
     if (node->needs_grad && node->grad == nullptr) {
-      node->tape->AllocateGrad(node);
+      node->tape->AllocateUninitializedGrad(node);
     }
   }
 }
@@ -330,7 +330,7 @@ RowsAndState<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
           [&](const RowsAndState<T>& link) {
             if (y.grad_data() != nullptr) {
               if (auto d = link.rows.grad_ref()) {
-                T* const to = d.BeginPartial();
+                T* const to = d.BeginAdding();
                 for_each_run(block, [&](int64_t from, int64_t at, int64_t n) {
                   AddOrAssign(
                       /*accumulate=*/true, n, to + at,

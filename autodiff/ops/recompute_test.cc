@@ -125,7 +125,7 @@ std::vector<GradientCase> Cases() {
 TEST(RecomputeTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(RecomputeTest, AgreesWithTheFunctionItself) {
-  CheckAgainstReference(MakeReferenceCase(
+  CheckAgainstReference(MakeFusedKernelCase(
       "Recompute", {{{3, 5}}, {{5, 5}}},
       [](auto& tape, auto in) {
         tape.set_training(true);
@@ -139,7 +139,7 @@ TEST(RecomputeTest, AgreesWithTheFunctionItself) {
 
 TEST(RecomputeTest, AChainEqualsItsLinksInSequence) {
   for (const bool state : {false, true}) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "RecomputeChain", ChainInputs(state),
         [](auto& tape, auto in) { return PartsOf(Chained(tape, in, 2), 3); },
         []<typename T>(Tape<T>&, absl::Span<const Var<T>> in) {

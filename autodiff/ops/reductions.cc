@@ -111,7 +111,7 @@ Var<T> ReduceMax(Var<T> x, const Extents& extents) {
   tape.Record("Max", y, [=] {
     auto d = x.grad_ref();
     if (!d) return;
-    T* const grad = d.BeginPartial();
+    T* const grad = d.BeginAdding();
     for (int64_t i = 0; i < y.size(); ++i) grad[places[i]] += y.grad_data()[i];
   });
   return y;

@@ -33,7 +33,7 @@ TEST(RmsNormTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(RmsNormTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "RmsNorm", {{{3, size}}, {{size}}},
         [](auto&, auto in) { return RmsNorm(in[0], in[1], 0.01); },
         [](auto&, auto in) {

@@ -112,7 +112,7 @@ Var<T> Runs(const char* name, Var<T> x, const Shape& shape, int axis,
     auto d = x.grad_ref();
     if (!d) return;
     const T* g = y.grad_data();
-    T* const grad = d.BeginPartial();
+    T* const grad = d.BeginAdding();
     for (int64_t i = 0; i < outer; ++i) {
       const T* from = g + i * own;
       T* __restrict to = grad + i * step + offset;
@@ -258,7 +258,7 @@ Var<T> BroadcastTo(Var<T> x, const Shape& shape) {
     auto d = x.grad_ref();
     if (!d) return;
     const T* g = y.grad_data();
-    T* const grad = d.BeginPartial();
+    T* const grad = d.BeginAdding();
     loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[1]) {
       T* __restrict to = grad + offsets[0];
       if (repeats_inside) {

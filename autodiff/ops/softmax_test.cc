@@ -34,7 +34,7 @@ TEST(SoftmaxTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(SoftmaxTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "Softmax", {{{3, size}, -3, 3}},
         [](auto&, auto in) { return Softmax(in[0]); },
         [](auto&, auto in) {

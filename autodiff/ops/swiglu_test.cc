@@ -31,7 +31,7 @@ TEST(SwiGluTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(SwiGluTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "SwiGlu", {{{3, size}, -4, 4}, {{3, size}}},
         [](auto&, auto in) { return SwiGlu(in[0], in[1]); },
         [](auto&, auto in) { return in[0] * Sigmoid(in[0]) * in[1]; }));

@@ -78,8 +78,8 @@ Var<T> UnitLowerSolve(Var<T> a, Var<T> b) {
   tape->Record("UnitLowerSolve", x, [=] {
     // The gradients are db = (I + L)^-T dx, and da = -db x^T below the
     // diagonal.
-    T* const d_a = PartialGrad(a);
-    T* const d_b = PartialGrad(b);
+    T* const d_a = GradToAddTo(a);
+    T* const d_b = GradToAddTo(b);
     ScratchScope<T> scope(*tape);
     T* const d = scope.New(size);
     T* const products = scope.New(n * n);

@@ -50,7 +50,7 @@ TEST(UnitLowerSolveTest, Gradients) {
 
 TEST(UnitLowerSolveTest, AgreesWithSubstitution) {
   for (const int64_t n : kRaggedSizes) {
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         std::to_string(n) + " rows", Inputs(n, 3),
         [](auto&, auto in) { return UnitLowerSolve(in[0], in[1]); },
         [](auto&, auto in) { return RowByRow(in[0], in[1]); }));

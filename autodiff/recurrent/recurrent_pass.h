@@ -221,7 +221,7 @@ void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
   }
   if (!pass.bias.has_value()) return;
   if (auto d = pass.bias.grad_ref()) {
-    T* const __restrict d_bias = d.BeginPartial();
+    T* const __restrict d_bias = d.BeginAdding();
     for (int64_t i = 0; i < rows; ++i) {
       const T* const row = d_products + i * gates_width;
       for (int64_t j = 0; j < gates_width; ++j) d_bias[j] += row[j];

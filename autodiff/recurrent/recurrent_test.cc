@@ -269,11 +269,11 @@ TEST(RecurrentTest, FloatAgreesWithItsCompositionOnRaggedSizes) {
   for (const int64_t width : kRaggedSizes) {
     const Case c = {3, 3, width, {3, 0, 1}};
     for (const GruForm form : {GruForm::kResetBefore, GruForm::kResetAfter}) {
-      CheckAgainstReference(MakeReferenceCase(
+      CheckAgainstReference(MakeFusedKernelCase(
           "GruSequence", Inputs(GruShapes(c, form)),
           JoinedGru(c, true, form, true), JoinedGru(c, true, form, false)));
     }
-    CheckAgainstReference(MakeReferenceCase(
+    CheckAgainstReference(MakeFusedKernelCase(
         "LstmSequence", Inputs(LstmShapes(c)), JoinedLstm(c, false, true),
         JoinedLstm(c, false, false)));
   }

@@ -43,23 +43,23 @@ class SoilingFinder : public FaultFinder<T> {
   // The values and gradients that were visited so far, in order.
   const std::vector<Place>& places() const { return places_; }
 
-  void OnForward(const char* name, const ScopeName* scope,
-                 absl::Span<const Var<T>> outs) override {
+  void OnForwardDone(const char* name, const ScopeName* scope,
+                     absl::Span<const Var<T>> outs) override {
     for (const Var<T>& out : outs) {
       Visit(Kind::kValue, name, out.data(), out.size());
     }
-    FaultFinder<T>::OnForward(name, scope, outs);
+    FaultFinder<T>::OnForwardDone(name, scope, outs);
   }
-  void OnContribution(const Node<T>& node) override {
+  void OnBeginContribution(const Node<T>& node) override {
     contributions_.push_back(&node);
-    FaultFinder<T>::OnContribution(node);
+    FaultFinder<T>::OnBeginContribution(node);
   }
-  void OnBackward(const char* name, const ScopeName* scope) override {
+  void OnBackwardDone(const char* name, const ScopeName* scope) override {
     for (const Node<T>* node : contributions_) {
       Visit(Kind::kGradient, name, node->grad, node->size);
     }
     contributions_.clear();
-    FaultFinder<T>::OnBackward(name, scope);
+    FaultFinder<T>::OnBackwardDone(name, scope);
   }
   void OnBeginScores() override {
     in_scores_ = true;
@@ -88,11 +88,11 @@ class SoilingFinder : public FaultFinder<T> {
 }  // namespace
 
 template <typename T>
-FaultInjectionResult InjectFaults(absl::FunctionRef<void(Tape<T>&)> run,
-                                  bool once_a_name) {
+FaultInjectionSummary InjectFaults(absl::FunctionRef<void(Tape<T>&)> run,
+                                   bool once_a_name) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
-  FaultInjectionResult drill;
+  FaultInjectionSummary drill;
   std::vector<Place> places;
   // Runs the function with one fault, and returns the fault that the finder
   // reports.
@@ -134,9 +134,9 @@ FaultInjectionResult InjectFaults(absl::FunctionRef<void(Tape<T>&)> run,
   return drill;
 }
 
-template FaultInjectionResult InjectFaults<float>(
+template FaultInjectionSummary InjectFaults<float>(
     absl::FunctionRef<void(Tape<float>&)>, bool);
-template FaultInjectionResult InjectFaults<double>(
+template FaultInjectionSummary InjectFaults<double>(
     absl::FunctionRef<void(Tape<double>&)>, bool);
 
 }  // namespace regard

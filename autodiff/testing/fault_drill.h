@@ -12,7 +12,7 @@
 
 namespace regard {
 
-struct FaultInjectionResult {
+struct FaultInjectionSummary {
   int faults = 0;                    // faults that had to be named
   std::set<std::string> operations;  // operations with faults
   int legal = 0;                     // legal scores of -inf, to be ignored
@@ -24,11 +24,12 @@ struct FaultInjectionResult {
 // inf and -inf are put into the first element of each value, and of each
 // gradient that an operation contributes to. If `once_a_name` is true, only the
 // first value and the first gradient of each operation are tested. -inf is also
-// put into scores, where it is legal (see Tape::BeginScores()). Infinities are
-// not put into the operands of scores, because they may be legal there.
+// put into scores, where it is legal (see Tape::NotifyBeginScores()).
+// Infinities are not put into the operands of scores, because they may be legal
+// there.
 template <typename T>
-FaultInjectionResult InjectFaults(absl::FunctionRef<void(Tape<T>&)> run,
-                                  bool once_a_name = false);
+FaultInjectionSummary InjectFaults(absl::FunctionRef<void(Tape<T>&)> run,
+                                   bool once_a_name = false);
 
 }  // namespace regard
 

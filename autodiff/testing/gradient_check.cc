@@ -15,7 +15,7 @@ namespace regard {
 namespace {
 
 // Runs InjectFaults() on twice the sum of an operation's output.
-FaultInjectionResult Drill(const GradientCase& test) {
+FaultInjectionSummary Drill(const GradientCase& test) {
   const std::vector<std::vector<double>> values = TestInputValues(test.inputs);
   return InjectFaults<double>([&](Tape<double>& tape) {
     std::vector<Var<double>> inputs;
@@ -46,9 +46,9 @@ FaultInjectionResult Drill(const GradientCase& test) {
 
 void CheckGradients(const std::vector<GradientCase>& cases) {
   for (const std::string& text : GradientFailures(cases)) ADD_FAILURE() << text;
-  FaultInjectionResult all;
+  FaultInjectionSummary all;
   for (const GradientCase& test : cases) {
-    const FaultInjectionResult drill = Drill(test);
+    const FaultInjectionSummary drill = Drill(test);
     for (const std::string& text : drill.failures) {
       ADD_FAILURE() << test.operation << " " << test.label << ": " << text;
     }
@@ -59,8 +59,10 @@ void CheckGradients(const std::vector<GradientCase>& cases) {
             << " operations: " << absl::StrJoin(all.operations, " ") << "\n";
 }
 
-void CheckAgainstReference(const ReferenceCase& test) {
-  for (const std::string& text : ReferenceFailures(test)) ADD_FAILURE() << text;
+void CheckAgainstReference(const FusedKernelCase& test) {
+  for (const std::string& text : FusedKernelFailures(test)) {
+    ADD_FAILURE() << text;
+  }
 }
 
 }  // namespace regard

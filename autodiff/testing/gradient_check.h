@@ -24,8 +24,8 @@ namespace regard {
 // a FaultFinder names this operation although other operations follow.
 void CheckGradients(const std::vector<GradientCase>& cases);
 
-// Expects that ReferenceFailures() returns no message.
-void CheckAgainstReference(const ReferenceCase& test);
+// Expects that FusedKernelFailures() returns no message.
+void CheckAgainstReference(const FusedKernelCase& test);
 
 }  // namespace regard
 

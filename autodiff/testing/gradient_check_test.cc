@@ -141,7 +141,7 @@ TEST(CheckAgainstReferenceTest, AcceptsEqualFunctions) {
   };
   for (const int64_t size : kRaggedSizes) {
     CheckAgainstReference(
-        MakeReferenceCase("Square", {{{2, size}}}, square, square));
+        MakeFusedKernelCase("Square", {{{2, size}}}, square, square));
   }
 }
 

@@ -7,13 +7,13 @@
 
 namespace regard {
 
-ProductPrecision RoundsOutsideFull::At(const ScopeName* scope) const {
+ProductPrecision RoundOutsideFullRule::At(const ScopeName* scope) const {
   const bool full = scope != nullptr && std::strcmp(scope->name, "full") == 0;
   return full ? ProductPrecision::kFull : ProductPrecision::kBfloat16;
 }
 
 RoundingTape::RoundingTape() {
-  static const RoundsOutsideFull rule;
+  static const RoundOutsideFullRule rule;
   set_precision_rule(&rule);
 }
 

@@ -14,12 +14,12 @@
 namespace regard {
 
 // Rounds operands, except in scopes whose innermost name is "full".
-class RoundsOutsideFull : public PrecisionRule {
+class RoundOutsideFullRule : public PrecisionRule {
  public:
   ProductPrecision At(const ScopeName* scope) const override;
 };
 
-// A tape that follows RoundsOutsideFull.
+// A tape that follows RoundOutsideFullRule.
 struct RoundingTape : Tape<float> {
   RoundingTape();
 };

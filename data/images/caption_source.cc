@@ -31,7 +31,7 @@ namespace {
 
 // The maximum total number of pixels of the canvases.
 constexpr int64_t kMaxPixels = int64_t{1} << 30;
-constexpr TextRules kRules = {.words = WordRule::kAsWritten};
+constexpr TextRules kRules = {.words = WordPreparation::kAsWritten};
 
 class CaptionsSource
     : public WithOptions<DataSource<CaptionData>, CaptionsConfig> {
@@ -120,11 +120,11 @@ class CaptionsSource
           "data.captions.list=FILE. Each line of the file is the path of an "
           "image, a tab and a sentence");
     }
-    std::vector<ListedImage> images;
+    std::vector<ListedImagePath> images;
     std::map<std::string, size_t> numbers;       // index of each image, by path
     std::vector<std::vector<Caption>> captions;  // captions of each image
     const std::vector<std::string> prompt = PromptWords();
-    const auto add = [&](ListedImage image, absl::string_view text) {
+    const auto add = [&](ListedImagePath image, absl::string_view text) {
       Caption caption = {.words = prompt};
       for (std::string& word : PrepareWords(text, kRules)) {
         caption.words.push_back(std::move(word));
@@ -167,7 +167,7 @@ class CaptionsSource
     const auto read =
         [&](const std::vector<size_t>& chosen) -> absl::StatusOr<CaptionSet> {
       CaptionSet set;
-      std::vector<ListedImage> files;
+      std::vector<ListedImagePath> files;
       for (const size_t i : chosen) {
         for (Caption& caption : captions[i]) {
           caption.image = std::ssize(files);

@@ -33,7 +33,8 @@ uint8_t Luma(const uint8_t* rgb) {
 
 }  // namespace
 
-absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels) {
+absl::StatusOr<ByteImage> DecodeImage(absl::string_view bytes,
+                                      int64_t channels) {
   REGARD_CHECK(channels == 1 || channels == 3) << channels << " channels";
   REGARD_ASSIGN_OR_RETURN(const DecodedImage rows, DecodeRows(bytes));
   // Pixel (y, x) of the result is the input pixel first + y * down + x * right.
@@ -51,7 +52,7 @@ absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels) {
     first += rows.width - 1;
     right = -right;
   }
-  Image image = {.shape = {channels, rows.height, rows.width}};
+  ByteImage image = {.shape = {channels, rows.height, rows.width}};
   if (orientation >= 5) {
     std::swap(down, right);
     std::swap(image.shape.height, image.shape.width);
@@ -72,8 +73,8 @@ absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels) {
   return image;
 }
 
-absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
-                                std::string* sha256) {
+absl::StatusOr<ByteImage> ReadImage(const std::string& path, int64_t channels,
+                                    std::string* sha256) {
   const auto error = [&](const absl::Status& status, const char* wanted) {
     return absl::Status(status.code(), absl::StrCat("'", path, "': ", wanted,
                                                     status.message()));
@@ -83,7 +84,7 @@ absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
     return error(bytes.status(), "cannot read a PNG or JPEG file: ");
   }
   if (sha256 != nullptr) *sha256 = Sha256Hex(*bytes);
-  absl::StatusOr<Image> image = DecodeImage(*bytes, channels);
+  absl::StatusOr<ByteImage> image = DecodeImage(*bytes, channels);
   if (!image.ok()) return error(image.status(), "");
   return image;
 }
@@ -91,7 +92,7 @@ absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
 absl::StatusOr<ImageSet> ReadImageLike(const std::string& path,
                                        const ImageSet& set) {
   const ImageShape& shape = set.shape;
-  REGARD_ASSIGN_OR_RETURN(Image image, ReadImage(path, shape.channels));
+  REGARD_ASSIGN_OR_RETURN(ByteImage image, ReadImage(path, shape.channels));
   if (set.format.has_value()) image = FitImage(image, *set.format);
   if (!(image.shape == shape)) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -20,13 +20,14 @@ namespace regard {
 // As an exception, 16-bit grey is reduced to its upper 8 bits. An image may
 // have at most 2^26 pixels, and at most 65535 on a side. Errors are
 // InvalidArgument without the name of the file: "is a damaged PNG file: ...".
-absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels);
+absl::StatusOr<ByteImage> DecodeImage(absl::string_view bytes,
+                                      int64_t channels);
 
 // Reads and decodes the file ResolveUserPath(path), which may have at most 64
 // MiB. Errors begin with the path, as in "'PATH': is ...", and have the code of
 // the failure. Sets `sha256` to the digest of the file unless `sha256` is null.
-absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
-                                std::string* sha256 = nullptr);
+absl::StatusOr<ByteImage> ReadImage(const std::string& path, int64_t channels,
+                                    std::string* sha256 = nullptr);
 
 // Reads one image, without a label, for a model that was trained on `set`. The
 // image is converted to the channels and the format of the set. If the set has

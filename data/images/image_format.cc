@@ -31,7 +31,7 @@ ImageShape ShapeOf(const ImageFormat& format) {
   return {format.grey() ? 1 : 3, format.height(), format.width()};
 }
 
-Image FitImage(const Image& image, const ImageFormat& format) {
+ByteImage FitImage(const ByteImage& image, const ImageFormat& format) {
   const Resampling resampling = format.filter() == ImageFormat::BILINEAR
                                     ? Resampling::kBilinear
                                     : Resampling::kBicubic;

@@ -18,7 +18,7 @@ ImageShape ShapeOf(const ImageFormat& format);
 
 // Resizes `image` to the size of the format. The image must have the channels
 // of the format.
-Image FitImage(const Image& image, const ImageFormat& format);
+ByteImage FitImage(const ByteImage& image, const ImageFormat& format);
 
 }  // namespace regard
 

@@ -26,15 +26,15 @@ ImageFormat FormatOf(int32_t height, int32_t width, bool crop) {
 
 // Returns an image with three rows of six pixels. The pixels of each row are
 // equal: 10, 20 and 30.
-Image Stripes() {
-  Image image = {.shape = {1, 3, 6}};
+ByteImage Stripes() {
+  ByteImage image = {.shape = {1, 3, 6}};
   for (uint8_t i = 0; i < 18; ++i) image.pixels.push_back(10 * (i / 6 + 1));
   return image;
 }
 
 TEST(FitImageTest, StretchesOrCrops) {
-  const Image image = Stripes();
-  const Image stretched = FitImage(image, FormatOf(3, 2, false));
+  const ByteImage image = Stripes();
+  const ByteImage stretched = FitImage(image, FormatOf(3, 2, false));
   EXPECT_EQ(stretched.shape, (ImageShape{1, 3, 2}));
   EXPECT_THAT(stretched.pixels, ElementsAre(10, 10, 20, 20, 30, 30));
   EXPECT_EQ(FitImage(image, FormatOf(3, 2, true)).pixels, stretched.pixels);
@@ -47,7 +47,7 @@ TEST(FitImageTest, StretchesOrCrops) {
 }
 
 TEST(FitImageTest, ACropKeepsTheMiddleColumns) {
-  Image image = {.shape = {1, 1, 5}, .pixels = {1, 2, 3, 4, 5}};
+  ByteImage image = {.shape = {1, 1, 5}, .pixels = {1, 2, 3, 4, 5}};
   EXPECT_THAT(FitImage(image, FormatOf(1, 2, true)).pixels, ElementsAre(2, 3));
   image.shape = {1, 5, 1};
   EXPECT_THAT(FitImage(image, FormatOf(2, 1, true)).pixels, ElementsAre(2, 3));
@@ -56,10 +56,11 @@ TEST(FitImageTest, ACropKeepsTheMiddleColumns) {
 // The image is first resized to twice its size, as shorter_side requires. The
 // result must be the central part of the resized image.
 TEST(FitImageTest, ACropMayBeOfALargerImage) {
-  const Image image = {.shape = {1, 2, 4}, .pixels = {9, 1, 2, 9, 9, 3, 4, 9}};
+  const ByteImage image = {.shape = {1, 2, 4},
+                           .pixels = {9, 1, 2, 9, 9, 3, 4, 9}};
   ImageFormat format = FormatOf(2, 2, true);
   format.set_shorter_side(4);
-  const Image large = ResizeImage(image, 4, 8, Resampling::kBicubic);
+  const ByteImage large = ResizeImage(image, 4, 8, Resampling::kBicubic);
   EXPECT_THAT(FitImage(image, format).pixels,
               ElementsAre(large.pixels[11], large.pixels[12], large.pixels[19],
                           large.pixels[20]));
@@ -77,7 +78,7 @@ TEST(FitImageTest, ComputesOnlyTheMiddleOfALongImage) {
     // Returns the result for `length` pixels that are all equal, except for two
     // in the middle of each channel.
     const auto fitted = [&](int64_t length, bool wide) {
-      Image image = {.shape = {3, wide ? 1 : length, wide ? length : 1}};
+      ByteImage image = {.shape = {3, wide ? 1 : length, wide ? length : 1}};
       image.pixels.assign(static_cast<size_t>(3 * length), 9);
       for (const int64_t channel : {0, 1, 2}) {
         image.pixels[channel * length + length / 2] = 200;
@@ -86,7 +87,7 @@ TEST(FitImageTest, ComputesOnlyTheMiddleOfALongImage) {
       return FitImage(image, format);
     };
     for (const bool wide : {true, false}) {
-      const Image image = fitted(65535, wide);
+      const ByteImage image = fitted(65535, wide);
       EXPECT_EQ(image.shape, (ImageShape{3, 224, 224}));
       EXPECT_EQ(image.pixels, fitted(9, wide).pixels);
     }

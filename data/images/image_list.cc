@@ -25,7 +25,8 @@ namespace {
 constexpr int64_t kMaxBytes = int64_t{1} << 30;
 constexpr int kMaxNamed = 20;  // number of bad images that an error names
 
-absl::Status ErrorAt(const ListedImage& image, const absl::Status& problem) {
+absl::Status ErrorAt(const ListedImagePath& image,
+                     const absl::Status& problem) {
   return absl::Status(
       problem.code(),
       absl::StrCat(image.where, ": error: ", problem.message()));
@@ -46,8 +47,8 @@ bool IsWithin(const std::string& path, const std::string& root) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadImageList(
-    const ImageListFile& list,
-    const std::function<absl::Status(ListedImage, absl::string_view text)>&
+    const ImageListSpec& list,
+    const std::function<absl::Status(ListedImagePath, absl::string_view text)>&
         add) {
   REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(list.path, list.what));
   const std::string from = !list.folder.empty()
@@ -65,7 +66,7 @@ absl::StatusOr<std::string> ReadImageList(
                         "expected the path of an image, a tab and a text");
     }
     const std::string name(line.substr(0, tab));
-    ListedImage image = {
+    ListedImagePath image = {
         .path = name[0] == '/' || from.empty() ? name : JoinPath(from, name),
         .where = absl::StrCat(list.path, ":", file.number(), ":1")};
     if (!IsWithin(image.path, root)) {
@@ -83,7 +84,7 @@ absl::StatusOr<std::string> ReadImageList(
   return file.Digest();
 }
 
-absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
+absl::Status CheckImageBytes(const std::vector<ListedImagePath>& images,
                              const ImageFormat& format) {
   const int64_t size = ShapeOf(format).size();
   const auto count = std::ssize(images);
@@ -96,7 +97,7 @@ absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
           " bytes in total; use fewer images or a smaller `format`")));
 }
 
-absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
+absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImagePath>& images,
                                     const ImageFormat& format,
                                     std::string* digests, BadImages* bad) {
   ImageSet set = {.shape = ShapeOf(format), .format = format};
@@ -109,11 +110,11 @@ absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
   WorkerPool pool(HardwareThreads());
   pool.Run(count, [&](int64_t i) {
     const auto index = static_cast<size_t>(i);
-    const absl::StatusOr<Image> image =
+    const absl::StatusOr<ByteImage> image =
         ReadImage(images[index].path, set.shape.channels, &sha256[index]);
     statuses[index] = image.status();
     if (!image.ok()) return;
-    const Image fitted = FitImage(*image, format);
+    const ByteImage fitted = FitImage(*image, format);
     std::copy(fitted.pixels.begin(), fitted.pixels.end(),
               set.pixels.begin() + i * size);
   });
@@ -124,12 +125,12 @@ absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
   return set;
 }
 
-absl::Status BadImagesError(const std::vector<ListedImage>& images,
+absl::Status BadImagesError(const std::vector<ListedImagePath>& images,
                             const BadImages& bad) {
   absl::Status error;
   int64_t count = 0;
   std::string text;
-  for (const ListedImage& image : images) {
+  for (const ListedImagePath& image : images) {
     const auto found = bad.find(image.path);
     if (found == bad.end()) continue;
     const absl::Status of_one = ErrorAt(image, found->second);

@@ -18,12 +18,12 @@ namespace regard {
 
 class ImageFormat;
 
-struct ListedImage {
+struct ListedImagePath {
   std::string path;
   std::string where;  // prefix of errors about the image: "list.tsv:3:1"
 };
 
-struct ImageListFile {
+struct ImageListSpec {
   std::string path;
   const char* what;  // "list of labels", for the error of a missing file
   // The folder to which names are relative. If empty, the folder of the list.
@@ -50,12 +50,12 @@ std::string RootOf(const auto& options) {
 // * an image whose path leaves the root (symbolic links are not resolved),
 // * the errors that `add` returns.
 absl::StatusOr<std::string> ReadImageList(
-    const ImageListFile& list,
-    const std::function<absl::Status(ListedImage, absl::string_view text)>&
+    const ImageListSpec& list,
+    const std::function<absl::Status(ListedImagePath, absl::string_view text)>&
         add);
 
 // Returns an error, ready to print, if the images take more than 2^30 bytes.
-absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
+absl::Status CheckImageBytes(const std::vector<ListedImagePath>& images,
                              const ImageFormat& format);
 
 // The errors of images that cannot be read, by path.
@@ -66,7 +66,7 @@ using BadImages = std::map<std::string, absl::Status>;
 // SHA-256 of each file to `digests`, one per line. An image that cannot be read
 // is added to `bad`, and its pixels are black. Returns the error of
 // CheckImageBytes(), if any.
-absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
+absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImagePath>& images,
                                     const ImageFormat& format,
                                     std::string* digests, BadImages* bad);
 
@@ -74,7 +74,7 @@ absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
 // the first 20 bad images, "WHERE: error: 'PATH': ...", one per line, and their
 // total number. If the machine failed to read an image, the error has the code
 // of this failure.
-absl::Status BadImagesError(const std::vector<ListedImage>& images,
+absl::Status BadImagesError(const std::vector<ListedImagePath>& images,
                             const BadImages& bad);
 
 // The indices of the examples of each split, in ascending order. The seed

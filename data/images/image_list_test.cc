@@ -385,8 +385,8 @@ TEST(ReadImagesTest, AllPixelsAreCapped) {
   std::string digests;
   BadImages bad;
   EXPECT_EQ(
-      ReadImages(std::vector<ListedImage>(22, {"no file", "list:1:1"}), format,
-                 &digests, &bad)
+      ReadImages(std::vector<ListedImagePath>(22, {"no file", "list:1:1"}),
+                 format, &digests, &bad)
           .status()
           .message(),
       "list:1:1: error: 22 images of 50331648 bytes each exceed the limit of "

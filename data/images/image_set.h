@@ -23,7 +23,7 @@ struct ImageShape {
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
-struct Image {
+struct ByteImage {
   ImageShape shape = {};
   std::vector<uint8_t> pixels = {};  // [channels, height, width]
 };

@@ -85,7 +85,7 @@ bool IsHidden(absl::string_view name) {
 }
 
 struct LabelledFiles {
-  std::vector<ListedImage> images;
+  std::vector<ListedImagePath> images;
   std::vector<std::string> labels;  // label of each image
   std::vector<std::string> notes;
 };
@@ -108,11 +108,11 @@ absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
   std::vector<std::string> others;   // files that are ignored
   std::vector<std::string> without;  // folders without images
   REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
-                          WithErrorPrefix(ListDirectory(folder)));
+                          EnsureErrorPrefix(ListDirectory(folder)));
   for (const std::string& label : labels) {
     if (IsHidden(label)) continue;
     const std::string of_label = JoinPath(folder, label);
-    const auto names = WithErrorPrefix(ListDirectory(of_label));
+    const auto names = EnsureErrorPrefix(ListDirectory(of_label));
     // ListDirectory() returns NotFound if the path is a file, not a directory.
     if (absl::IsNotFound(names.status())) continue;
     REGARD_RETURN_IF_ERROR(names.status());
@@ -176,7 +176,7 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateFractions(options, problems);
+    ValidateRangesAndFractions(options, problems);
     if (options.has_root() && !options.has_labels()) {
       problems.Note("root", "has no effect without `labels`");
     }
@@ -196,7 +196,7 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
     const std::string folder = given.empty() ? "" : ResolveUserPath(given);
     LabelledFiles files;
     if (options_.has_labels()) {
-      const auto add = [&](ListedImage image,
+      const auto add = [&](ListedImagePath image,
                            absl::string_view label) -> absl::Status {
         if (absl::StrContains(label, '\t')) {
           return absl::InvalidArgumentError("the label must not contain a tab");
@@ -237,7 +237,7 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
     BadImages bad;
     const auto read =
         [&](const std::vector<size_t>& chosen) -> absl::StatusOr<ImageSet> {
-      std::vector<ListedImage> images;
+      std::vector<ListedImagePath> images;
       std::vector<int32_t> labels;
       for (const size_t i : chosen) {
         images.push_back(files.images[i]);

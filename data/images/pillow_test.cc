@@ -64,7 +64,7 @@ TEST(PillowTest, PixelsAreEqual) {
     const int64_t height = Number(fields.at(3));
     const int64_t width = Number(fields.at(4));
     const std::string wanted = Bytes(fields.at(5));
-    absl::StatusOr<Image> image = DecodeImage(file, channels);
+    absl::StatusOr<ByteImage> image = DecodeImage(file, channels);
     ASSERT_TRUE(image.ok()) << name << ": " << image.status();
     if (fields[2] != "none") {
       image = ResizeImage(*image, height, width,

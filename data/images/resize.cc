@@ -92,13 +92,13 @@ void ResizeRow(const uint8_t* in, const std::vector<Window>& windows,
 
 }  // namespace
 
-Image ResizeImage(const Image& image, int64_t height, int64_t width,
-                  Resampling resampling) {
+ByteImage ResizeImage(const ByteImage& image, int64_t height, int64_t width,
+                      Resampling resampling) {
   return ResizeAndCrop(image, {height, width}, {height, width}, resampling);
 }
 
-Image ResizeAndCrop(const Image& image, const ImageSize& size,
-                    const ImageSize& kept, Resampling resampling) {
+ByteImage ResizeAndCrop(const ByteImage& image, const ImageSize& size,
+                        const ImageSize& kept, Resampling resampling) {
   REGARD_CHECK(0 < kept.height && kept.height <= size.height &&
                0 < kept.width && kept.width <= size.width)
       << kept.height << " x " << kept.width << " of " << size.height << " x "
@@ -112,7 +112,7 @@ Image ResizeAndCrop(const Image& image, const ImageSize& size,
   // of the windows are in ascending order.
   const int64_t top = rows.front().first;
   const int64_t bottom = rows.back().first + std::ssize(rows.back().weights);
-  Image resized = {.shape = {shape.channels, kept.height, kept.width}};
+  ByteImage resized = {.shape = {shape.channels, kept.height, kept.width}};
   resized.pixels.reserve(static_cast<size_t>(resized.shape.size()));
   // Rows top .. bottom - 1 with the width that is kept.
   std::vector<uint8_t> between;

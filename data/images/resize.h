@@ -20,8 +20,8 @@ enum class Resampling {
 // becomes smaller, the filter becomes wider in proportion. The width is resized
 // first, then the height, in fixed-point arithmetic with 22 fractional bits.
 // The intermediate result is rounded to whole numbers.
-Image ResizeImage(const Image& image, int64_t height, int64_t width,
-                  Resampling resampling);
+ByteImage ResizeImage(const ByteImage& image, int64_t height, int64_t width,
+                      Resampling resampling);
 
 struct ImageSize {
   int64_t height = 0;
@@ -32,8 +32,8 @@ struct ImageSize {
 // must not be larger. If the difference is odd, the smaller half is cut off
 // above and left, as in the transformers library. Does not compute the pixels
 // that are cut off. In a long, narrow image, almost all pixels may be cut off.
-Image ResizeAndCrop(const Image& image, const ImageSize& size,
-                    const ImageSize& kept, Resampling resampling);
+ByteImage ResizeAndCrop(const ByteImage& image, const ImageSize& size,
+                        const ImageSize& kept, Resampling resampling);
 
 }  // namespace regard
 

@@ -15,7 +15,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-Image Row(std::vector<uint8_t> pixels) {
+ByteImage Row(std::vector<uint8_t> pixels) {
   const auto width = static_cast<int64_t>(pixels.size());
   return {.shape = {1, 1, width}, .pixels = std::move(pixels)};
 }
@@ -32,14 +32,14 @@ TEST(ResizeImageTest, ADoubleLiesBetweenNeighbours) {
   EXPECT_THAT(ResizeImage(Row({0, 80}), 1, 4, Resampling::kBilinear).pixels,
               ElementsAre(0, 20, 60, 80));
   // A column with these pixels must give the same result.
-  Image column = Row({0, 80});
+  ByteImage column = Row({0, 80});
   column.shape = {1, 2, 1};
   EXPECT_THAT(ResizeImage(column, 4, 1, Resampling::kBilinear).pixels,
               ElementsAre(0, 20, 60, 80));
 }
 
 TEST(ResizeImageTest, BicubicOvershootsAndIsClipped) {
-  const Image edge =
+  const ByteImage edge =
       ResizeImage(Row({0, 0, 0, 255, 255, 255}), 1, 12, Resampling::kBicubic);
   EXPECT_EQ(edge.pixels[4], 0);
   EXPECT_EQ(edge.pixels[7], 255);
@@ -51,7 +51,7 @@ TEST(ResizeImageTest, BicubicOvershootsAndIsClipped) {
 TEST(ResizeImageTest, AUniformImageKeepsItsValue) {
   for (const Resampling filter :
        {Resampling::kBilinear, Resampling::kBicubic}) {
-    const Image large =
+    const ByteImage large =
         ResizeImage({.shape = {2, 1, 1}, .pixels = {7, 7}}, 3, 5, filter);
     EXPECT_EQ(large.shape, (ImageShape{2, 3, 5}));
     EXPECT_THAT(large.pixels, Each(7));
@@ -60,7 +60,7 @@ TEST(ResizeImageTest, AUniformImageKeepsItsValue) {
 }
 
 TEST(ResizeAndCropTest, TakesTheMiddleOfEachChannel) {
-  Image image = {.shape = {2, 3, 4}};
+  ByteImage image = {.shape = {2, 3, 4}};
   for (uint8_t i = 0; i < 24; ++i) image.pixels.push_back(i);
   const auto middle = [&](const ImageSize& kept) {
     return ResizeAndCrop(image, {3, 4}, kept, Resampling::kBicubic).pixels;
@@ -74,7 +74,7 @@ TEST(ResizeAndCropTest, TakesTheMiddleOfEachChannel) {
 // numbers of rows and columns are cut off. The pixels must be equal to the
 // pixels of the whole resized image.
 TEST(ResizeAndCropTest, PixelsMatchTheWholeResizedImage) {
-  Image image = {.shape = {2, 13, 17}};
+  ByteImage image = {.shape = {2, 13, 17}};
   for (int i = 0; i < 2 * 13 * 17; ++i) {
     image.pixels.push_back(static_cast<uint8_t>(i * i * 31 % 251));
   }
@@ -82,9 +82,10 @@ TEST(ResizeAndCropTest, PixelsMatchTheWholeResizedImage) {
        {Resampling::kBilinear, Resampling::kBicubic}) {
     for (const ImageSize size :
          {ImageSize{5, 7}, {13, 30}, {40, 17}, {29, 8}}) {
-      const Image whole = ResizeImage(image, size.height, size.width, filter);
+      const ByteImage whole =
+          ResizeImage(image, size.height, size.width, filter);
       for (const ImageSize kept : {ImageSize{1, 1}, {2, 5}, {5, 4}}) {
-        const Image part = ResizeAndCrop(image, size, kept, filter);
+        const ByteImage part = ResizeAndCrop(image, size, kept, filter);
         ASSERT_EQ(part.shape, (ImageShape{2, kept.height, kept.width}));
         const int64_t top = (size.height - kept.height) / 2;
         const int64_t left = (size.width - kept.width) / 2;

@@ -305,7 +305,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
 
   static void AddNote(const PairReader& reader, const std::string& field,
                       SentenceData& data) {
-    TextCounts counts = reader.counts();
+    TextCleanupCounts counts = reader.counts();
     // Subword models have their own rules for white space.
     if (data.tokenizers.target != nullptr) counts.separators = 0;
     const std::string note = counts.Note(field);

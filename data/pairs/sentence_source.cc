@@ -54,7 +54,7 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
     return data;
   }
 
-  WordRule words() const override { return WordRule::kGenerated; }
+  WordPreparation words() const override { return WordPreparation::kGenerated; }
 
   // Searches for the pair in all splits.
   std::vector<AlignmentLink> GoldLinks(

@@ -62,7 +62,7 @@ class SentenceSource : public DataSource<SentenceData> {
   // The value of SentenceData::cut_tokens, available before the data is loaded.
   virtual int64_t cut_tokens() const { return 0; }
   // The rule by which typed text is split into words.
-  virtual WordRule words() const { return WordRule::kPrepared; }
+  virtual WordPreparation words() const { return WordPreparation::kPrepared; }
 
   // Returns the gold alignments of two sentences without <eos>. Empty if they
   // are not known.

@@ -43,7 +43,7 @@ class SubwordSampler {
   void Add(absl::string_view source, absl::string_view target);
   // Must be called after the last pair. Returns an error if the text cannot be
   // stored in a temporary file.
-  absl::Status Finish() { return text_.Map(); }
+  absl::Status Finish() { return text_.FinishAndMap(); }
 
   int64_t size() const { return static_cast<int64_t>(ends_.size() / 2); }
 
@@ -72,7 +72,7 @@ class SubwordSampler {
   const std::shared_ptr<const SentencepieceModel> target_;
   const PairsConfig options_;
   const uint64_t seed_;
-  MappedText text_;
+  TemporaryMappedText text_;
   std::vector<int64_t> ends_;
 };
 

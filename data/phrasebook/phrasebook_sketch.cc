@@ -56,7 +56,7 @@ class Drawer {
     if (step.has_phrase()) Run(step.phrase());
     if (step.has_adjective()) {
       sketch_.adjective =
-          ChooseAdjective(Phrase(step.adjective().of()).NounKinds(),
+          ChooseAdjective(Phrase(step.adjective().of()).ReferentKinds(),
                           /*predicative=*/true, step.adjective().graded());
       REGARD_CHECK(sketch_.adjective != nullptr)
           << "no adjective is said of it";
@@ -88,7 +88,7 @@ class Drawer {
     }
     if ((objects & BitsOf(retry.takes_no())) != 0) return false;
     if (retry.has_takes_slot() &&
-        (objects & Phrase(retry.takes_slot()).NounKinds()) == 0) {
+        (objects & Phrase(retry.takes_slot()).ReferentKinds()) == 0) {
       return false;
     }
     return !retry.subject_is_not_i() ||
@@ -129,7 +129,8 @@ class Drawer {
     if (choice.plain()) phrase.preceding = phrase.following = nullptr;
     if (choice.superlative()) {
       phrase.superlative = true;
-      SetAdjective(ChooseAdjective(phrase.NounKinds(), false, true), phrase);
+      SetAdjective(ChooseAdjective(phrase.ReferentKinds(), false, true),
+                   phrase);
     }
     if (choice.has_adjective_percent()) {
       AddAdjectives(choice.adjective_percent(), phrase);
@@ -187,7 +188,7 @@ class Drawer {
     NounPhrase phrase = With("the", noun);
     phrase.plural = IsCounted(phrase) && random_.Chance(30);
     const int draw = random_.UniformInt(100);
-    const Bits kinds = phrase.NounKinds();
+    const Bits kinds = phrase.ReferentKinds();
     if ((kinds & KIN) != 0 || (draw < 20 && (kinds & OWNED) != 0)) {
       phrase.determiner = &Choose(grammar_.pronoun()).owner();
     } else if (draw < 35) {
@@ -268,7 +269,7 @@ class Drawer {
   }
 
   NounPhrase ChooseCompared() {
-    const Bits common = Phrase(SUBJECT).NounKinds() &
+    const Bits common = Phrase(SUBJECT).ReferentKinds() &
                         (BitsOf(sketch_.adjective->kind()) |
                          BitsOf(sketch_.adjective->predicative()));
     NounPhrase phrase = ChooseDefinite(ChooseNoun(common));
@@ -284,7 +285,7 @@ class Drawer {
     for (int i = 0; i < 2; ++i) {
       if (!random_.Chance(percent)) continue;
       const Adjective* adjective =
-          ChooseAdjective(phrase.NounKinds(), /*predicative=*/false,
+          ChooseAdjective(phrase.ReferentKinds(), /*predicative=*/false,
                           /*graded=*/false);
       if (adjective != nullptr) SetAdjective(adjective, phrase);
     }
@@ -318,7 +319,7 @@ class Drawer {
     Bits kinds = any ? kAnything : BitsOf(choice.kind());
     const auto& subject = sketch_.phrases[SUBJECT];
     if (choice.kind_for_animals_size() > 0 && subject.has_value() &&
-        (subject->NounKinds() & ANIMAL) != 0) {
+        (subject->ReferentKinds() & ANIMAL) != 0) {
       kinds = BitsOf(choice.kind_for_animals());
     }
     if (choice.of_verb()) kinds &= BitsOf(sketch_.verb->object());
@@ -403,7 +404,7 @@ bool NounPhrase::IsPlural() const {
   return PersonOf() == FIRST_PLURAL || PersonOf() == THIRD_PLURAL;
 }
 
-Bits NounPhrase::NounKinds() const {
+Bits NounPhrase::ReferentKinds() const {
   return noun == nullptr ? Bits{PEOPLE} : BitsOf(noun->kind());
 }
 

@@ -60,7 +60,7 @@ struct NounPhrase {
   bool IsFeminine() const;
   Person PersonOf() const;
   bool IsPlural() const;
-  Bits NounKinds() const;  // PEOPLE for pronouns and names
+  Bits ReferentKinds() const;  // PEOPLE for pronouns and names
 };
 
 // The parts of a sentence, before it is rendered in a language.

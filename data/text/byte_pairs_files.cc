@@ -408,7 +408,7 @@ absl::StatusOr<BytePairs> ReadBytePairs(const std::string& folder) {
         path, [&](const JsonObject& json) { reader.ReadVocabulary(json); }));
     const std::string merges = JoinPath(folder, "merges.txt");
     REGARD_ASSIGN_OR_RETURN(const std::string text,
-                            WithErrorPrefix(ReadFile(merges)));
+                            EnsureErrorPrefix(ReadFile(merges)));
     REGARD_RETURN_IF_ERROR(reader.ReadMerges(text, merges));
     reader.AddSpecial("<|endoftext|>");
   }

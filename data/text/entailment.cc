@@ -94,7 +94,7 @@ std::string Exchanged(const Words& words, size_t verb) {
 
 }  // namespace
 
-EntailmentPairs::Meanings EntailmentPairs::AllMeanings() {
+EntailmentPairs::Meanings EntailmentPairs::AllWordMeanings() {
   Meanings meanings;
   const auto add = [&](Sort sort, const auto& groups) {
     for (int group = 0; group < std::ssize(groups); ++group) {

@@ -80,7 +80,7 @@ class EntailmentPairs {
   // Meanings by word. "the" and "." have no meaning.
   using Meanings = std::map<std::string, Meaning, std::less<>>;
 
-  static Meanings AllMeanings();
+  static Meanings AllWordMeanings();
   // Returns the rules for a Grammar in which all words have the same weight.
   static std::string GrammarRules(const Meanings& meanings);
   // Whether a rule replaces a word that means `here` with a word that means
@@ -88,7 +88,7 @@ class EntailmentPairs {
   static bool Replaces(EntailmentRule rule, const Meaning& here,
                        const Meaning& there);
 
-  const Meanings meanings_ = AllMeanings();
+  const Meanings meanings_ = AllWordMeanings();
   const Grammar grammar_{GrammarRules(meanings_)};
 };
 

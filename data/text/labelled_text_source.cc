@@ -60,7 +60,7 @@ class LabelledTextSource
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateFractions(options, problems);
+    ValidateRangesAndFractions(options, problems);
   }
 
   absl::StatusOr<LabelledTextData> Load(
@@ -205,7 +205,7 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
                     "\n  Each line is a label and one or two texts, separated "
                     "by tabs. Name the file with --set data.path=FILE",
                     LineEndsOf(text_version)));
-  TextCounts counts = {.carriage_returns = whole.carriage_returns};
+  TextCleanupCounts counts = {.carriage_returns = whole.carriage_returns};
   std::vector<absl::string_view> lines;
   std::vector<size_t> numbers;  // line numbers, from 1
   size_t number = 0;

@@ -8,11 +8,11 @@
 
 namespace regard {
 
-MappedText::~MappedText() {
+TemporaryMappedText::~TemporaryMappedText() {
   if (!text_.empty()) munmap(const_cast<char*>(text_.data()), text_.size());
 }
 
-void MappedText::Append(absl::string_view text) {
+void TemporaryMappedText::Append(absl::string_view text) {
   if (file_ == nullptr) {
     const int descriptor = SystemFiles().CreateUnnamed();
     if (descriptor >= 0) file_.reset(fdopen(descriptor, "w+"));
@@ -25,7 +25,7 @@ void MappedText::Append(absl::string_view text) {
   size_ += static_cast<int64_t>(text.size());
 }
 
-absl::Status MappedText::Map() {
+absl::Status TemporaryMappedText::FinishAndMap() {
   const auto error = [](int number) {
     return WriteError("a temporary file", "keep text", number);
   };
@@ -40,7 +40,7 @@ absl::Status MappedText::Map() {
   return absl::OkStatus();
 }
 
-void MappedText::AdviseNotNeeded() const {
+void TemporaryMappedText::AdviseNotNeeded() const {
   if (text_.empty()) return;
   madvise(const_cast<char*>(text_.data()), text_.size(), MADV_DONTNEED);
 }

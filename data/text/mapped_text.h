@@ -13,22 +13,22 @@
 
 namespace regard {
 
-class MappedText {
+class TemporaryMappedText {
  public:
-  MappedText() = default;
-  MappedText(const MappedText&) = delete;
-  MappedText& operator=(const MappedText&) = delete;
-  ~MappedText();
+  TemporaryMappedText() = default;
+  TemporaryMappedText(const TemporaryMappedText&) = delete;
+  TemporaryMappedText& operator=(const TemporaryMappedText&) = delete;
+  ~TemporaryMappedText();
 
-  // Appends text. Must not be called after Map(), which also returns an error
-  // if an earlier call of Append() failed.
+  // Appends text. Must not be called after FinishAndMap(), which also returns
+  // an error if an earlier call of Append() failed.
   void Append(absl::string_view text);
 
   // Finishes writing and maps the text into memory. Returns an error if the
   // temporary file cannot be written or mapped.
-  absl::Status Map();
+  absl::Status FinishAndMap();
 
-  // The whole text. Must be called after Map().
+  // The whole text. Must be called after FinishAndMap().
   absl::string_view text() const { return text_; }
 
   // Tells the system that the text will not be read soon.

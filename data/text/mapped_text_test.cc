@@ -12,7 +12,7 @@ namespace {
 using ::regard::testing::IsOk;
 
 TEST(MappedTextTest, IsWhatWasWritten) {
-  MappedText mapped;
+  TemporaryMappedText mapped;
   std::string expected;
   for (int i = 0; i < 5000; ++i) {
     const std::string piece = absl::StrCat("piece ", i, "\n");
@@ -20,20 +20,20 @@ TEST(MappedTextTest, IsWhatWasWritten) {
     expected += piece;
   }
   mapped.Append("");
-  ASSERT_THAT(mapped.Map(), IsOk());
+  ASSERT_THAT(mapped.FinishAndMap(), IsOk());
   EXPECT_EQ(mapped.text(), expected);
   mapped.AdviseNotNeeded();
   EXPECT_EQ(mapped.text(), expected);
 }
 
 TEST(MappedTextTest, AcceptsEmptyText) {
-  MappedText mapped;
-  ASSERT_THAT(mapped.Map(), IsOk());
+  TemporaryMappedText mapped;
+  ASSERT_THAT(mapped.FinishAndMap(), IsOk());
   EXPECT_EQ(mapped.text(), "");
   mapped.AdviseNotNeeded();
-  MappedText of_nothing;
+  TemporaryMappedText of_nothing;
   of_nothing.Append("");
-  ASSERT_THAT(of_nothing.Map(), IsOk());
+  ASSERT_THAT(of_nothing.FinishAndMap(), IsOk());
   EXPECT_EQ(of_nothing.text(), "");
 }
 

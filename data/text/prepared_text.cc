@@ -96,11 +96,11 @@ std::vector<std::string> PrepareWords(absl::string_view text,
                                       const TextRules& rules,
                                       const Vocabulary* vocabulary) {
   switch (rules.words) {
-    case WordRule::kPrepared:
+    case WordPreparation::kPrepared:
       return Split(PrepareText(text), rules.version);
-    case WordRule::kAsWritten:
+    case WordPreparation::kAsWritten:
       return Split(text, /*version=*/1);
-    case WordRule::kGenerated:
+    case WordPreparation::kGenerated:
       break;
   }
   std::vector<std::string> words;
@@ -115,7 +115,8 @@ std::vector<std::string> PrepareWords(absl::string_view text,
   return words;
 }
 
-void TextCounts::CountSeparators(absl::string_view text, int text_version) {
+void TextCleanupCounts::CountUnusualSpaces(absl::string_view text,
+                                           int text_version) {
   const bool is_plain = std::all_of(
       text.begin(), text.end(), [](char c) { return c >= ' ' && c < '\x7f'; });
   if (text_version == 0 || is_plain) return;
@@ -125,7 +126,7 @@ void TextCounts::CountSeparators(absl::string_view text, int text_version) {
   }
 }
 
-std::string TextCounts::Note(absl::string_view where) const {
+std::string TextCleanupCounts::Note(absl::string_view where) const {
   std::vector<std::string> parts;
   const auto add = [&](int64_t count, absl::string_view one,
                        absl::string_view many) {

@@ -27,7 +27,7 @@ inline LineEnds LineEndsOf(int text_version) {
 bool IsBlankLine(absl::string_view line, int text_version);
 
 // The rules that change the words of a sentence.
-enum class WordRule {
+enum class WordPreparation {
   // Used for sentence pairs: PrepareText().
   kPrepared,
   // Used by models of generated sentences, whose words are known. Removes
@@ -42,7 +42,7 @@ enum class WordRule {
 
 struct TextRules {
   int version = 1;
-  WordRule words = WordRule::kPrepared;
+  WordPreparation words = WordPreparation::kPrepared;
 };
 
 // Returns the words of a sentence. Bytes that are not UTF-8 become U+FFFD,
@@ -59,14 +59,14 @@ std::vector<std::string> PrepareWords(absl::string_view text,
 std::string PrepareText(absl::string_view text);
 
 // Counts of changes in a text, and of ignored lines.
-struct TextCounts {
+struct TextCleanupCounts {
   int64_t carriage_returns = 0;  // number of carriage returns at line ends
   int64_t blank_lines = 0;       // ignored
   int64_t separators = 0;        // white space other than U+0020, between words
 
   // Counts the white space other than U+0020 in a sentence that is split into
   // words.
-  void CountSeparators(absl::string_view text, int text_version);
+  void CountUnusualSpaces(absl::string_view text, int text_version);
   // Returns a note such as "data.path: 3 blank lines are ignored; ...", or
   // "" if all counts are 0.
   std::string Note(absl::string_view where) const;

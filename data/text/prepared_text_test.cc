@@ -55,8 +55,9 @@ TEST(PrepareWordsTest, UnicodeWhiteSpaceSeparatesWordsFromVersion1On) {
 TEST(PrepareWordsTest, KeepsWhatIsWritten) {
   EXPECT_THAT(PrepareWords("I\u2019m\u200f a\u200db", {}),
               ElementsAre("i\u2019m\u200f", "a\u200db"));
-  EXPECT_THAT(PrepareWords("I\u2019m, A.", {.words = WordRule::kAsWritten}),
-              ElementsAre("I\u2019m,", "A."));
+  EXPECT_THAT(
+      PrepareWords("I\u2019m, A.", {.words = WordPreparation::kAsWritten}),
+      ElementsAre("I\u2019m,", "A."));
 }
 
 TEST(PrepareWordsTest, BytesThatAreNotUtf8AreReplacementCharacters) {
@@ -73,7 +74,8 @@ Vocabulary VocabularyOf(const std::vector<std::string>& words) {
 std::vector<std::string> Generated(absl::string_view text,
                                    const std::vector<std::string>& known) {
   const Vocabulary vocabulary = VocabularyOf(known);
-  return PrepareWords(text, {.words = WordRule::kGenerated}, &vocabulary);
+  return PrepareWords(text, {.words = WordPreparation::kGenerated},
+                      &vocabulary);
 }
 
 TEST(GeneratedWordsTest, AreAsTheGeneratorWritesThem) {
@@ -106,14 +108,14 @@ TEST(IsBlankLineTest, MayHaveWhiteSpaceFromVersion1) {
 }
 
 TEST(TextCountsTest, SayWhatWasNormalised) {
-  TextCounts counts = {.carriage_returns = 2, .blank_lines = 1};
-  counts.CountSeparators("a b\u00a0c\td", 1);
-  counts.CountSeparators("a\u00a0c", 0);
+  TextCleanupCounts counts = {.carriage_returns = 2, .blank_lines = 1};
+  counts.CountUnusualSpaces("a b\u00a0c\td", 1);
+  counts.CountUnusualSpaces("a\u00a0c", 0);
   EXPECT_EQ(counts.Note("data.path"),
             "data.path: 2 lines end in a carriage return, which is not part of "
             "the text; 1 blank line is ignored; 2 white-space characters other "
             "than U+0020 separate words");
-  EXPECT_EQ(TextCounts().Note("data.path"), "");
+  EXPECT_EQ(TextCleanupCounts().Note("data.path"), "");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
   REGARD_ASSIGN_OR_RETURN(
       TextFile file,
       TextFile::Open(path, "scored pairs", LineEndsOf(text_version)));
-  TextCounts counts;
+  TextCleanupCounts counts;
   std::vector<ScoredPair> all;
   int64_t bytes = 0;
   while (true) {
@@ -108,7 +108,7 @@ absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
   const size_t dev = begin_of(config.dev_fraction() + config.test_fraction());
   ScoredPairsData data;
   for (size_t i = 0; i < all.size(); ++i) {
-    ScoredPairs& splits = data.splits;
+    ScoredPairSplits& splits = data.splits;
     (i < dev    ? splits.train
      : i < test ? splits.dev
                 : splits.test)

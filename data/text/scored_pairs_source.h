@@ -16,7 +16,7 @@ class ScoredPairsConfig;
 struct ScoredPairsData {
   static constexpr char kName[] = "scored pairs of texts";
 
-  ScoredPairs splits;
+  ScoredPairSplits splits;
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests;
   // Notes about the file for the user, one sentence each.

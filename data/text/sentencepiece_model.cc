@@ -233,8 +233,8 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
 }
 
 template <typename Visit>
-void SentencepieceModel::ForEachCandidatePiece(absl::string_view text,
-                                               Visit visit) const {
+void SentencepieceModel::ForEachPieceOccurrence(absl::string_view text,
+                                                Visit visit) const {
   for (size_t begin = 0; begin < text.size();) {
     const size_t character = FirstCharacter(text.substr(begin)).bytes.size();
     bool single = false;
@@ -265,7 +265,7 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByScores(
     int64_t begin = -1;  // beginning of the last piece of the best path
   };
   std::vector<Best> best(text.size() + 1);
-  ForEachCandidatePiece(
+  ForEachPieceOccurrence(
       text, [&](size_t begin, size_t bytes, const Piece* piece) {
         Best& end = best[begin + bytes];
         const double candidate = Score(piece, bytes) + best[begin].score;
@@ -287,7 +287,7 @@ std::vector<absl::string_view> SentencepieceModel::SampleByScores(
     absl::string_view text, const SubwordSamplingConfig& sampling,
     const RandomStream& random) const {
   UnigramLattice lattice(static_cast<int64_t>(text.size()));
-  ForEachCandidatePiece(
+  ForEachPieceOccurrence(
       text, [&](size_t begin, size_t bytes, const Piece* piece) {
         lattice.Add(static_cast<int64_t>(begin),
                     static_cast<int64_t>(begin + bytes),
@@ -307,7 +307,7 @@ std::vector<absl::string_view> SentencepieceModel::SampleByScores(
   return pieces;
 }
 
-std::vector<std::string> SentencepieceModel::Tokens(
+std::vector<std::string> SentencepieceModel::MergeUnknownPieces(
     absl::Span<const absl::string_view> pieces) const {
   std::vector<std::string> tokens;
   bool after_unknown = false;
@@ -328,11 +328,11 @@ std::vector<std::string> SentencepieceModel::Tokenize(
   const std::string normal = Normalize(text);
   switch (type_) {
     case TrainerSpec::BPE:
-      return Tokens(SegmentByMerges(normal, [] { return false; }));
+      return MergeUnknownPieces(SegmentByMerges(normal, [] { return false; }));
     case TrainerSpec::UNIGRAM:
-      return Tokens(SegmentByScores(normal));
+      return MergeUnknownPieces(SegmentByScores(normal));
     default:
-      return Tokens(SplitIntoCharacters(normal));
+      return MergeUnknownPieces(SplitIntoCharacters(normal));
   }
 }
 
@@ -344,9 +344,11 @@ std::vector<std::string> SentencepieceModel::Sample(
       << "alpha " << sampling.alpha();
   const std::string normal = Normalize(text);
   if (normal.empty()) return {};
-  if (is_unigram()) return Tokens(SampleByScores(normal, sampling, random));
+  if (is_unigram()) {
+    return MergeUnknownPieces(SampleByScores(normal, sampling, random));
+  }
   uint64_t merges = 0;
-  return Tokens(SegmentByMerges(
+  return MergeUnknownPieces(SegmentByMerges(
       normal, [&] { return random.UniformAt(merges++) < sampling.alpha(); }));
 }
 

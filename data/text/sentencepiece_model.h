@@ -107,8 +107,8 @@ class SentencepieceModel {
   // split, in ascending order of `begin`. A character without a piece counts as
   // a piece. `piece` is then null.
   template <typename Visit>
-  void ForEachCandidatePiece(absl::string_view text, Visit visit) const;
-  // Returns the score of a `piece` from ForEachCandidatePiece(). As in the
+  void ForEachPieceOccurrence(absl::string_view text, Visit visit) const;
+  // Returns the score of a `piece` from ForEachPieceOccurrence(). As in the
   // library, `length` counts bytes in the search for the best segmentation, and
   // characters in sampling.
   double Score(const Piece* piece, size_t length) const;
@@ -116,7 +116,7 @@ class SentencepieceModel {
   std::vector<absl::string_view> SplitIntoCharacters(
       absl::string_view text) const;
   // Converts pieces to tokens. Consecutive unknown pieces become one token.
-  std::vector<std::string> Tokens(
+  std::vector<std::string> MergeUnknownPieces(
       absl::Span<const absl::string_view> pieces) const;
 
   TextNormalizer normalizer_;

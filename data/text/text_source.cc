@@ -61,7 +61,7 @@ class TextSource : public WithOptions<DataSource<TextData>, TextConfig> {
     if (IsTest(options)) {
       problems.CheckRanges(options);
     } else {
-      ValidateFractions(options, problems);
+      ValidateRangesAndFractions(options, problems);
     }
   }
 
@@ -101,7 +101,7 @@ class GrammarSource : public WithOptions<DataSource<TextData>, GrammarConfig> {
     data.splits = {sentences(options_.train(), "train"),
                    sentences(options_.dev(), "dev"),
                    sentences(options_.test(), "test")};
-    data.entropy = grammar.SentenceEntropy() / grammar.MeanLineLength();
+    data.entropy = grammar.SentenceEntropy() / grammar.MeanLineCharacters();
     return data;
   }
 };
@@ -234,7 +234,7 @@ absl::StatusOr<TextData> ReadTextFile(const std::string& path,
         "data.text.dev_fraction or data.text.test_fraction");
   }
   data.digests["data.path"] = whole.sha256;
-  const TextCounts counts = {.carriage_returns = whole.carriage_returns};
+  const TextCleanupCounts counts = {.carriage_returns = whole.carriage_returns};
   if (whole.carriage_returns > 0) data.notes.push_back(counts.Note(path));
   return data;
 }

@@ -47,7 +47,7 @@ struct ScoredPair {
   double score = 0;
 };
 
-struct ScoredPairs {
+struct ScoredPairSplits {
   std::vector<ScoredPair> train;  // may be empty, like dev and test
   std::vector<ScoredPair> dev;
   std::vector<ScoredPair> test;

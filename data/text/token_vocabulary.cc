@@ -82,10 +82,10 @@ absl::StatusOr<WordPiece> ParseTokens(const std::string& text,
 
 }  // namespace
 
-LoadedVocabulary ReadTokenVocabulary(const std::string& path,
-                                     absl::string_view text,
-                                     const WordPieceOptions& options,
-                                     int64_t min_frequency) {
+TokenVocabularyResult ReadTokenVocabulary(const std::string& path,
+                                          absl::string_view text,
+                                          const WordPieceOptions& options,
+                                          int64_t min_frequency) {
   std::string problem;
   if (!path.empty()) {
     const std::string file = ResolveUserPath(path);

@@ -25,7 +25,7 @@ WordPiece WordVocabulary(absl::string_view text,
                          const WordPieceOptions& options,
                          int64_t min_frequency);
 
-struct LoadedVocabulary {
+struct TokenVocabularyResult {
   WordPiece pieces;
   std::string digest = {};   // SHA-256 of the file; empty if there is none
   std::string problem = {};  // error of the file, or empty
@@ -38,10 +38,10 @@ std::vector<std::string> TokensOfTokenizer(const JsonObject& tokenizer);
 // Reads the vocabulary from the file ResolveUserPath(path). The ending of the
 // path determines the format: a tokenizer.json, or one token per line. If
 // `path` is empty or the file is invalid, returns WordVocabulary().
-LoadedVocabulary ReadTokenVocabulary(const std::string& path,
-                                     absl::string_view text,
-                                     const WordPieceOptions& options,
-                                     int64_t min_frequency);
+TokenVocabularyResult ReadTokenVocabulary(const std::string& path,
+                                          absl::string_view text,
+                                          const WordPieceOptions& options,
+                                          int64_t min_frequency);
 
 }  // namespace regard
 

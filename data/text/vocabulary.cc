@@ -50,8 +50,8 @@ bool TokenList::Append(absl::string_view token) {
   return true;
 }
 
-absl::Status TokenList::AppendText(absl::string_view text,
-                                   absl::string_view path) {
+absl::Status TokenList::ParseText(absl::string_view text,
+                                  absl::string_view path) {
   const int32_t reserved = size();
   int32_t line = 0;
   const auto error = [&](absl::string_view problem) {
@@ -115,7 +115,7 @@ Vocabulary::Vocabulary(const TokenCounts& counts, int64_t min_frequency)
 absl::StatusOr<Vocabulary> Vocabulary::Parse(absl::string_view text,
                                              absl::string_view path) {
   Vocabulary vocabulary;
-  REGARD_RETURN_IF_ERROR(vocabulary.AppendText(text, path));
+  REGARD_RETURN_IF_ERROR(vocabulary.ParseText(text, path));
   return vocabulary;
 }
 

@@ -64,8 +64,8 @@ class TokenList {
   }
 
  protected:
-  // If `escaped`, ToText() and AppendText() use C escapes for characters that
-  // do not print.
+  // If `escaped`, ToText() and ParseText() use C escapes for characters that do
+  // not print.
   explicit TokenList(bool escaped) : escaped_(escaped) {}
 
   // Returns the id of a token, or -1 if there is none. Does not allocate.
@@ -75,7 +75,7 @@ class TokenList {
   // Reads the result of ToText(). The text must begin with the tokens that
   // already exist, which are the reserved tokens. The other tokens are
   // appended. `path` names the text in errors, which begin with path:line.
-  absl::Status AppendText(absl::string_view text, absl::string_view path);
+  absl::Status ParseText(absl::string_view text, absl::string_view path);
 
  private:
   bool escaped_;

@@ -23,19 +23,20 @@ namespace regard {
 namespace {
 
 struct Pair {
-  const GridRun* value;
-  const GridRun* baseline;
+  const GridRunResults* value;
+  const GridRunResults* baseline;
 };
 
 // Pairs each run at the given value of the axis with the run that differs only
 // in having the baseline value.
-std::vector<Pair> PairsOf(const Grid& grid, size_t axis, size_t value) {
-  std::map<std::pair<std::vector<size_t>, std::string>, const GridRun*> runs;
-  for (const GridRun& run : grid.runs) {
+std::vector<Pair> PairsOf(const RunGrid& grid, size_t axis, size_t value) {
+  std::map<std::pair<std::vector<size_t>, std::string>, const GridRunResults*>
+      runs;
+  for (const GridRunResults& run : grid.runs) {
     runs[{run.coordinates, run.seed}] = &run;
   }
   std::vector<Pair> pairs;
-  for (const GridRun& run : grid.runs) {
+  for (const GridRunResults& run : grid.runs) {
     if (run.coordinates[axis] != value) continue;
     std::vector<size_t> partner = run.coordinates;
     partner[axis] = grid.axes[axis].baseline;
@@ -48,12 +49,13 @@ std::vector<Pair> PairsOf(const Grid& grid, size_t axis, size_t value) {
 // A metric, and the data set on which it was measured.
 struct MeasuredSet {
   const EvaluatedSet* set = nullptr;
-  const ExampleMetric* metric = nullptr;
+  const MetricStatistics* metric = nullptr;
 };
 
-MeasuredSet FindMeasuredSet(const GridRun& run, const std::string& metric) {
+MeasuredSet FindMeasuredSet(const GridRunResults& run,
+                            const std::string& metric) {
   for (const EvaluatedSet& set : run.sets) {
-    for (const ExampleMetric& candidate : set.metrics) {
+    for (const MetricStatistics& candidate : set.metrics) {
       if (candidate.name == metric) return {&set, &candidate};
     }
   }
@@ -62,7 +64,7 @@ MeasuredSet FindMeasuredSet(const GridRun& run, const std::string& metric) {
 
 std::optional<ComparisonOverExamples> CompareOverExamples(
     const std::vector<Pair>& pairs, const std::string& metric) {
-  std::vector<MetricPair> measured;
+  std::vector<ExampleMetricPair> measured;
   std::set<uint64_t> examples;
   size_t of_a_run = 0;
   for (const auto& [run, baseline] : pairs) {
@@ -89,7 +91,7 @@ std::optional<ComparisonOverExamples> CompareOverExamples(
   return comparison;
 }
 
-Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
+Comparison Compare(const RunGrid& grid, const std::string& metric, size_t axis,
                    size_t value) {
   Comparison comparison = {.metric = metric, .axis = axis, .value = value};
   std::map<std::string, std::vector<double>> by_seed;
@@ -209,7 +211,7 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
     seeds = std::max(seeds, comparison.differences.n);
   }
   const size_t count = MostOfAMetric(
-      comparisons, [](const Comparison& c) { return c.IsApplicable(); });
+      comparisons, [](const Comparison& c) { return c.RunsHaveMetric(); });
   std::vector<Block> notes;
   if (missing) {
     notes.push_back(
@@ -245,7 +247,7 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
 
 }  // namespace
 
-std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
+std::vector<Comparison> CompareWithBaselines(const RunGrid& grid) {
   std::vector<Comparison> all;
   for (const std::string& metric : MetricsToShow(grid)) {
     for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
@@ -270,7 +272,7 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   std::map<std::string, std::vector<double*>> over_examples;
   for (Comparison& comparison : all) {
     // Does not correct for comparisons whose runs do not measure the metric.
-    if (!comparison.IsApplicable()) continue;
+    if (!comparison.RunsHaveMetric()) continue;
     over_seeds[comparison.metric].push_back(&comparison.corrected_p_value);
     if (!comparison.over_examples.has_value()) continue;
     over_examples[comparison.metric].push_back(
@@ -281,7 +283,7 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   return all;
 }
 
-size_t ComparisonsOfAMetric(const Grid& grid) {
+size_t ComparisonsOfAMetric(const RunGrid& grid) {
   size_t comparisons = 0;
   for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
     for (size_t v = 0; v < grid.axes[axis].values.size(); ++v) {
@@ -313,7 +315,7 @@ std::string Verdict(const Comparison& comparison) {
                                          : "significantly lower";
 }
 
-absl::string_view BetterOrWorseText(const Grid& grid,
+absl::string_view BetterOrWorseText(const RunGrid& grid,
                                     const Comparison& comparison) {
   const Better better = DirectionOf(grid, comparison.metric);
   if (comparison.differences.n == 0 || !comparison.IsSignificant() ||
@@ -324,7 +326,7 @@ absl::string_view BetterOrWorseText(const Grid& grid,
   return higher == (better == Better::kHigher) ? " (better)" : " (worse)";
 }
 
-Section SeedsSection(const Grid& grid,
+Section SeedsSection(const RunGrid& grid,
                      const std::vector<Comparison>& comparisons) {
   Table table = {{"metric", "value", "baseline", "seeds", "difference",
                   "p-value", "corrected p-value", "verdict"}};
@@ -344,7 +346,7 @@ Section SeedsSection(const Grid& grid,
   return section;
 }
 
-Section ExamplesSection(const Grid& grid,
+Section ExamplesSection(const RunGrid& grid,
                         const std::vector<Comparison>& comparisons) {
   Table table = {{"metric", "value", "baseline", "runs", "examples",
                   "difference", "mean [95 % interval]", "bootstrap p-value",
@@ -385,7 +387,7 @@ Section ExamplesSection(const Grid& grid,
   return {"Comparisons over examples", {std::move(table), note}};
 }
 
-std::vector<std::string> ConfoundedComparisons(const Grid& grid) {
+std::vector<std::string> ConfoundedComparisons(const RunGrid& grid) {
   std::vector<std::string> warnings;
   for (size_t a = 0; a < grid.axes.size(); ++a) {
     const Axis& axis = grid.axes[a];

@@ -20,11 +20,11 @@ namespace {
 // Returns the metric of the runs for which `belongs` is true: for each seed,
 // the mean over the runs with that seed.
 template <typename Belongs>
-std::vector<double> ValuesBySeed(const Grid& grid, const std::string& metric,
+std::vector<double> ValuesBySeed(const RunGrid& grid, const std::string& metric,
                                  const Belongs& belongs) {
   std::vector<std::string> seeds;  // seeds in the order of the runs
   std::map<std::string, std::vector<double>> by_seed;
-  for (const GridRun& run : grid.runs) {
+  for (const GridRunResults& run : grid.runs) {
     const auto found = run.status.metrics.find(metric);
     if (!belongs(run) || found == run.status.metrics.end()) continue;
     if (by_seed[run.seed].empty()) seeds.push_back(run.seed);
@@ -37,15 +37,16 @@ std::vector<double> ValuesBySeed(const Grid& grid, const std::string& metric,
   return values;
 }
 
-std::vector<double> ValuesOf(const Grid& grid, const std::string& metric,
+std::vector<double> ValuesOf(const RunGrid& grid, const std::string& metric,
                              size_t axis, size_t value) {
-  return ValuesBySeed(grid, metric, [&](const GridRun& run) {
+  return ValuesBySeed(grid, metric, [&](const GridRunResults& run) {
     return run.coordinates[axis] == value;
   });
 }
 
 // Returns a text such as "test/bleu (higher is better)".
-std::string MetricWithDirection(const Grid& grid, const std::string& metric) {
+std::string MetricWithDirection(const RunGrid& grid,
+                                const std::string& metric) {
   switch (DirectionOf(grid, metric)) {
     case Better::kHigher:
       return absl::StrCat(metric, " (higher is better)");
@@ -57,7 +58,7 @@ std::string MetricWithDirection(const Grid& grid, const std::string& metric) {
   return metric;
 }
 
-ForestRow RowOf(const Grid& grid, const Comparison& comparison) {
+ForestRow RowOf(const RunGrid& grid, const Comparison& comparison) {
   const Axis& axis = grid.axes[comparison.axis];
   ForestRow row = {
       .label = ValueName(axis, comparison.value),
@@ -91,7 +92,7 @@ constexpr char kLegend[] =
     "seeds, which requires 6 seeds. The verdict is corrected for the number of "
     "comparisons, but the interval is not.";
 
-ForestPlot AxisPlot(const Grid& grid, const std::string& metric, size_t axis,
+ForestPlot AxisPlot(const RunGrid& grid, const std::string& metric, size_t axis,
                     const std::vector<Comparison>& comparisons) {
   const Axis& of = grid.axes[axis];
   const size_t base = of.baseline;
@@ -103,21 +104,23 @@ ForestPlot AxisPlot(const Grid& grid, const std::string& metric, size_t axis,
       {.label = plot.baseline, .values = ValuesOf(grid, metric, axis, base)});
   for (const Comparison& comparison : comparisons) {
     if (comparison.metric != metric || comparison.axis != axis) continue;
-    if (comparison.IsApplicable()) plot.rows.push_back(RowOf(grid, comparison));
+    if (comparison.RunsHaveMetric()) {
+      plot.rows.push_back(RowOf(grid, comparison));
+    }
   }
   return plot;
 }
 
-ForestPlot ArmsPlot(const Grid& grid, const std::string& metric) {
+ForestPlot ArmsPlot(const RunGrid& grid, const std::string& metric) {
   ForestPlot plot = {.title = absl::StrCat(metric, " of each combination"),
                      .metric = MetricWithDirection(grid, metric)};
   std::vector<std::vector<size_t>> arms;
-  for (const GridRun& run : grid.runs) {
+  for (const GridRunResults& run : grid.runs) {
     if (std::ranges::count(arms, run.coordinates) > 0) continue;
     arms.push_back(run.coordinates);
     plot.rows.push_back(
         {.label = CellName(grid, run),
-         .values = ValuesBySeed(grid, metric, [&](const GridRun& other) {
+         .values = ValuesBySeed(grid, metric, [&](const GridRunResults& other) {
            return other.coordinates == run.coordinates;
          })});
   }
@@ -127,7 +130,7 @@ ForestPlot ArmsPlot(const Grid& grid, const std::string& metric) {
 // Returns a sentence such as "dot has a significantly higher (better) test/bleu
 // than additive: 38.1 instead of 36.9. The difference over 6 seeds is 1.2 [0.8,
 // 1.6] (corrected p-value 0.031)."
-std::string SignificantSentence(const Grid& grid,
+std::string SignificantSentence(const RunGrid& grid,
                                 const Comparison& comparison) {
   const Axis& axis = grid.axes[comparison.axis];
   const ForestRow row = RowOf(grid, comparison);
@@ -159,7 +162,7 @@ std::string InAList(const std::vector<std::string>& names,
                       names.back());
 }
 
-std::string ResultInWords(const Grid& grid,
+std::string ResultInWords(const RunGrid& grid,
                           const std::vector<Comparison>& comparisons) {
   const std::string metric = PrimaryMetric(grid);
   std::vector<std::string> sentences;
@@ -167,7 +170,7 @@ std::string ResultInWords(const Grid& grid,
   size_t tests = 0;
   int seeds = 0;
   for (const Comparison& comparison : comparisons) {
-    if (comparison.metric != metric || !comparison.IsApplicable()) continue;
+    if (comparison.metric != metric || !comparison.RunsHaveMetric()) continue;
     ++tests;
     seeds = std::max(seeds, comparison.differences.n);
   }
@@ -177,7 +180,7 @@ std::string ResultInWords(const Grid& grid,
     bool missing = false;
     for (const Comparison& comparison : comparisons) {
       if (comparison.metric != metric || comparison.axis != axis ||
-          !comparison.IsApplicable()) {
+          !comparison.RunsHaveMetric()) {
         continue;
       }
       if (comparison.IsSignificant()) {
@@ -210,7 +213,7 @@ std::string ResultInWords(const Grid& grid,
   return absl::StrJoin(sentences, " ");
 }
 
-std::vector<Block> ResultBlocks(const Grid& grid,
+std::vector<Block> ResultBlocks(const RunGrid& grid,
                                 const std::vector<Comparison>& comparisons) {
   const std::string metric = PrimaryMetric(grid);
   if (metric.empty()) return {};

@@ -59,7 +59,8 @@ std::string Change(absl::string_view what, absl::string_view before,
   return absl::StrCat(what, ": ", Arrow(before, after), "\n");
 }
 
-std::optional<double> MetricOf(const GridRun& run, const std::string& name) {
+std::optional<double> MetricOf(const GridRunResults& run,
+                               const std::string& name) {
   const auto metric = run.status.metrics.find(name);
   if (metric == run.status.metrics.end()) return std::nullopt;
   return metric->second;
@@ -88,14 +89,14 @@ std::string WeightsText(const std::string& before, const std::string& after) {
   return before == after ? "bit-identical" : "differ";
 }
 
-std::string SeedOf(const GridRun& run) {
+std::string SeedOf(const GridRunResults& run) {
   for (const ResolvedField& field : run.config) {
     if (field.path == "seed") return field.value;
   }
   return "";
 }
 
-bool DifferInSeedAlone(const GridRun& a, const GridRun& b) {
+bool DifferInSeedAlone(const GridRunResults& a, const GridRunResults& b) {
   const auto differences = DiffResolvedFields(a.config, b.config);
   return SeedOf(a) != SeedOf(b) &&
          std::all_of(differences.begin(), differences.end(),
@@ -108,14 +109,14 @@ bool DifferInSeedAlone(const GridRun& a, const GridRun& b) {
 // Returns the labels of the runs that are not compared. A baseline run needs a
 // run of another value with the same seed. Any other run needs a baseline run
 // with the same seed.
-std::vector<std::string> RunsWithoutPartner(const Grid& grid) {
-  const auto is_baseline = [&grid](const GridRun& run) {
+std::vector<std::string> RunsWithoutPartner(const RunGrid& grid) {
+  const auto is_baseline = [&grid](const GridRunResults& run) {
     return run.coordinates[0] == grid.axes[0].baseline;
   };
   std::vector<std::string> labels;
-  for (const GridRun& run : grid.runs) {
+  for (const GridRunResults& run : grid.runs) {
     const bool has_partner = std::any_of(
-        grid.runs.begin(), grid.runs.end(), [&](const GridRun& other) {
+        grid.runs.begin(), grid.runs.end(), [&](const GridRunResults& other) {
           return other.seed == run.seed &&
                  is_baseline(other) != is_baseline(run);
         });
@@ -126,12 +127,12 @@ std::vector<std::string> RunsWithoutPartner(const Grid& grid) {
 
 // Returns a table with one row for each run and one column for each metric that
 // has values per example.
-Table IntervalsTable(const Grid& grid) {
+Table IntervalsTable(const RunGrid& grid) {
   // Uses the same seed for all runs, so that runs with equal examples are
   // resampled equally.
   constexpr uint64_t kSeed = 0;
-  std::map<std::string, std::map<const GridRun*, std::string>> cells;
-  for (const GridRun& run : grid.runs) {
+  std::map<std::string, std::map<const GridRunResults*, std::string>> cells;
+  for (const GridRunResults& run : grid.runs) {
     for (const auto& [name, interval] : BootstrapConfidence(run.sets, kSeed)) {
       const std::optional<double> value = MetricOf(run, name);
       if (!value.has_value()) continue;
@@ -140,7 +141,7 @@ Table IntervalsTable(const Grid& grid) {
     }
   }
   Table table = {{"run", "seed"}};
-  for (const GridRun& run : grid.runs) {
+  for (const GridRunResults& run : grid.runs) {
     table.rows.push_back({run.label, run.seed});
   }
   for (auto& [name, of_runs] : cells) {
@@ -155,7 +156,8 @@ Table IntervalsTable(const Grid& grid) {
 
 }  // namespace
 
-std::string RunComparisonText(const GridRun& before, const GridRun& after) {
+std::string RunComparisonText(const GridRunResults& before,
+                              const GridRunResults& after) {
   Table fields;
   for (const FieldDifference& difference :
        DiffResolvedFields(before.config, after.config)) {
@@ -188,10 +190,10 @@ std::string RunComparisonText(const GridRun& before, const GridRun& after) {
       "\n");
 }
 
-std::string StatesText(absl::Span<const GridRun> runs) {
+std::string StatesText(absl::Span<const GridRunResults> runs) {
   Table table = {{"run", "state", "step"}};
   std::vector<std::string> unfinished;
-  for (const GridRun& run : runs) {
+  for (const GridRunResults& run : runs) {
     table.rows.push_back({run.label, std::string(StateName(run.status.state)),
                           absl::StrCat(run.status.step)});
     if (!UnfinishedText(run.status).empty()) unfinished.push_back(run.label);
@@ -205,13 +207,13 @@ std::string StatesText(absl::Span<const GridRun> runs) {
   return text;
 }
 
-Grid GridOfRuns(absl::Span<const GridRun> runs) {
-  std::vector<std::vector<const GridRun*>> values;
-  for (const GridRun& run : runs) {
+RunGrid GridOfRuns(absl::Span<const GridRunResults> runs) {
+  std::vector<std::vector<const GridRunResults*>> values;
+  for (const GridRunResults& run : runs) {
     const auto found =
         std::find_if(values.begin(), values.end(), [&](const auto& value) {
           return std::all_of(value.begin(), value.end(),
-                             [&](const GridRun* other) {
+                             [&](const GridRunResults* other) {
                                return DifferInSeedAlone(*other, run);
                              });
         });
@@ -224,16 +226,16 @@ Grid GridOfRuns(absl::Span<const GridRun> runs) {
   // If all runs differ only in their seeds, compares each run with the first.
   if (values.size() == 1) {
     values.clear();
-    for (const GridRun& run : runs) values.push_back({&run});
+    for (const GridRunResults& run : runs) values.push_back({&run});
   }
-  Grid grid = {.axes = {{.name = "run"}}};
-  for (const std::vector<const GridRun*>& value : values) {
-    for (const GridRun* run : value) {
+  RunGrid grid = {.axes = {{.name = "run"}}};
+  for (const std::vector<const GridRunResults*>& value : values) {
+    for (const GridRunResults* run : value) {
       const RunState state = run->status.state;
       if (state == RunState::kRunning || state == RunState::kInterrupted) {
         continue;
       }
-      GridRun& added = grid.runs.emplace_back(*run);
+      GridRunResults& added = grid.runs.emplace_back(*run);
       added.coordinates = {grid.axes[0].values.size()};
       added.seed = values.size() == runs.size() ? "" : SeedOf(*run);
       added.sets = FinalSets(std::move(added.sets));
@@ -247,7 +249,7 @@ Grid GridOfRuns(absl::Span<const GridRun> runs) {
   return grid;
 }
 
-std::string SignificanceText(const Grid& grid) {
+std::string SignificanceText(const RunGrid& grid) {
   const Table intervals = IntervalsTable(grid);
   if (intervals.header.size() == 2) {
     return "examples: no finished run has recorded its examples\n";
@@ -276,11 +278,11 @@ std::string SignificanceText(const Grid& grid) {
   return text;
 }
 
-nlohmann::ordered_json ComparisonJson(absl::Span<const GridRun> runs) {
+nlohmann::ordered_json ComparisonJson(absl::Span<const GridRunResults> runs) {
   using Json = nlohmann::ordered_json;
-  const Grid grid = GridOfRuns(runs);
+  const RunGrid grid = GridOfRuns(runs);
   Json json = {{"runs", Json::array()}};
-  for (const GridRun& run : runs) {
+  for (const GridRunResults& run : runs) {
     Json& entry = json["runs"].emplace_back();
     entry = {{"run", run.label},
              {"state", StateName(run.status.state)},

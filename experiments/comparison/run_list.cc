@@ -31,8 +31,8 @@ constexpr size_t kMaxMetrics = 2;  // per run, if the user names no metric
 
 // Returns the fields in which a run differs from the typical run. Ignores
 // annotations, such as `note`.
-std::vector<FieldDifference> Differences(const GridRun& typical,
-                                         const GridRun& run) {
+std::vector<FieldDifference> Differences(const GridRunResults& typical,
+                                         const GridRunResults& run) {
   std::vector<FieldDifference> differences =
       DiffResolvedFields(typical.config, run.config);
   std::erase_if(differences, [](const FieldDifference& difference) {
@@ -45,7 +45,7 @@ std::vector<FieldDifference> Differences(const GridRun& typical,
 constexpr size_t kMaxDifferenceText = 240;
 
 // Returns the fields that the user set to values other than their defaults.
-std::vector<ResolvedField> SetFields(const GridRun& run) {
+std::vector<ResolvedField> SetFields(const GridRunResults& run) {
   std::vector<ResolvedField> fields = run.config;
   std::erase_if(fields, [](const ResolvedField& field) {
     return field.origin == "default";
@@ -54,14 +54,15 @@ std::vector<ResolvedField> SetFields(const GridRun& run) {
 }
 
 // Returns the value of a field, or null if the config of the run lacks it.
-const std::string* ValueOf(const GridRun& run, const std::string& path) {
+const std::string* ValueOf(const GridRunResults& run, const std::string& path) {
   const auto found = std::ranges::find(run.config, path, &ResolvedField::path);
   return found == run.config.end() ? nullptr : &found->value;
 }
 
 // Returns the differences of a run as "PATH=VALUE  PATH=VALUE". Omits fields
 // with default values if the typical run lacks their whole message.
-std::string DifferencesText(const GridRun& typical, const GridRun& run) {
+std::string DifferencesText(const GridRunResults& typical,
+                            const GridRunResults& run) {
   std::vector<std::string> texts;
   size_t size = 0;
   size_t left_out = 0;
@@ -101,7 +102,7 @@ std::string DifferencesText(const GridRun& typical, const GridRun& run) {
 // Returns the names of the first metrics on the test splits, in the order of
 // their declaration. Includes named test splits ("test.news/bleu"). Without a
 // test split, returns metrics on dev.
-std::vector<std::string> KeyMetrics(const GridRun& run) {
+std::vector<std::string> KeyMetrics(const GridRunResults& run) {
   std::vector<std::string> keys;
   for (const std::vector<const char*>& prefixes :
        {std::vector{"test/", "test."}, std::vector{"dev/"}}) {
@@ -125,7 +126,7 @@ std::vector<std::string> KeyMetrics(const GridRun& run) {
 }
 
 // Returns a metric, or NaN if the run does not have it.
-double MetricOf(const GridRun& run, const std::string& name) {
+double MetricOf(const GridRunResults& run, const std::string& name) {
   const auto found = run.status.metrics.find(name);
   return found == run.status.metrics.end()
              ? std::numeric_limits<double>::quiet_NaN()
@@ -136,7 +137,7 @@ double MetricOf(const GridRun& run, const std::string& name) {
 // Returns an error if this folder cannot be read. If a subfolder cannot be
 // read, adds it with the error.
 absl::Status AddRuns(const std::string& top, const std::string& name,
-                     FileOperations& files, std::vector<GridRun>* runs) {
+                     FileOperations& files, std::vector<GridRunResults>* runs) {
   const std::string folder = name.empty() ? top : JoinPath(top, name);
   REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                           ListDirectory(folder, files));
@@ -157,9 +158,10 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
       links.push_back(JoinPath(name, child));
     }
   }
-  const auto add = [&](const std::string& label, absl::StatusOr<GridRun> run) {
+  const auto add = [&](const std::string& label,
+                       absl::StatusOr<GridRunResults> run) {
     if (!run.ok()) {
-      run = GridRun{.missing = std::string(run.status().message())};
+      run = GridRunResults{.missing = std::string(run.status().message())};
     }
     run->label = label;
     runs->push_back(*std::move(run));
@@ -177,24 +179,24 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
 
 }  // namespace
 
-absl::StatusOr<std::vector<GridRun>> FindRuns(const std::string& folder,
-                                              FileOperations& files) {
-  std::vector<GridRun> runs;
-  REGARD_RETURN_IF_ERROR(WithErrorPrefix(AddRuns(folder, "", files, &runs)));
+absl::StatusOr<std::vector<GridRunResults>> FindRuns(const std::string& folder,
+                                                     FileOperations& files) {
+  std::vector<GridRunResults> runs;
+  REGARD_RETURN_IF_ERROR(EnsureErrorPrefix(AddRuns(folder, "", files, &runs)));
   if (runs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", folder,
         ": contains no run; name a directory that contains run folders"));
   }
-  std::ranges::sort(runs, {}, &GridRun::label);
+  std::ranges::sort(runs, {}, &GridRunResults::label);
   return runs;
 }
 
 absl::Status SortByMetric(const std::string& metric,
-                          std::vector<GridRun>* runs) {
+                          std::vector<GridRunResults>* runs) {
   std::set<std::string> known;
   Better better = Better::kNeither;
-  for (const GridRun& run : *runs) {
+  for (const GridRunResults& run : *runs) {
     for (const auto& [name, value] : run.status.metrics) known.insert(name);
     const MetricInfo* const info = FindMetric(run.metric_infos, metric);
     if (info != nullptr) better = info->better;
@@ -206,7 +208,7 @@ absl::Status SortByMetric(const std::string& metric,
                                                    SuggestName(metric, names)));
   }
   const double sign = better == Better::kHigher ? -1 : 1;
-  const auto key = [&](const GridRun& run) {
+  const auto key = [&](const GridRunResults& run) {
     const double value = sign * MetricOf(run, metric);
     return std::pair(std::isnan(value), std::isnan(value) ? 0 : value);
   };
@@ -214,9 +216,10 @@ absl::Status SortByMetric(const std::string& metric,
   return absl::OkStatus();
 }
 
-absl::Status FilterByTag(const std::string& tag, std::vector<GridRun>* runs) {
+absl::Status FilterByTag(const std::string& tag,
+                         std::vector<GridRunResults>* runs) {
   std::set<std::string> known;
-  const auto tags_of = [](const GridRun& run) {
+  const auto tags_of = [](const GridRunResults& run) {
     std::vector<std::string> tags;
     for (const ResolvedField& field : run.config) {
       if (field.path != "tags") continue;
@@ -228,7 +231,7 @@ absl::Status FilterByTag(const std::string& tag, std::vector<GridRun>* runs) {
     }
     return tags;
   };
-  for (const GridRun& run : *runs) {
+  for (const GridRunResults& run : *runs) {
     for (const std::string& of_run : tags_of(run)) known.insert(of_run);
   }
   if (known.count(tag) == 0) {
@@ -237,13 +240,13 @@ absl::Status FilterByTag(const std::string& tag, std::vector<GridRun>* runs) {
                                                    ": no run has this tag",
                                                    SuggestName(tag, names)));
   }
-  std::erase_if(*runs, [&](const GridRun& run) {
+  std::erase_if(*runs, [&](const GridRunResults& run) {
     return std::ranges::count(tags_of(run), tag) == 0;
   });
   return absl::OkStatus();
 }
 
-size_t TypicalRun(const std::vector<GridRun>& runs) {
+size_t TypicalRun(const std::vector<GridRunResults>& runs) {
   std::vector<size_t> indices;
   std::vector<std::vector<ResolvedField>> configs;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -258,12 +261,12 @@ size_t TypicalRun(const std::vector<GridRun>& runs) {
   return indices[std::ranges::min_element(counts) - counts.begin()];
 }
 
-std::string RunListText(const std::vector<GridRun>& runs,
+std::string RunListText(const std::vector<GridRunResults>& runs,
                         const std::string& metric) {
   Table table = {{"run", "state", "step"}};
   std::vector<std::string> metrics;
   if (!metric.empty()) metrics.push_back(metric);
-  for (const GridRun& run : runs) {
+  for (const GridRunResults& run : runs) {
     for (const std::string& key : KeyMetrics(run)) {
       if (std::ranges::find(metrics, key) == metrics.end()) {
         metrics.push_back(key);
@@ -271,10 +274,10 @@ std::string RunListText(const std::vector<GridRun>& runs,
     }
   }
   table.header.insert(table.header.end(), metrics.begin(), metrics.end());
-  const GridRun& typical = runs[TypicalRun(runs)];
+  const GridRunResults& typical = runs[TypicalRun(runs)];
   table.header.push_back(
       runs.size() > 1 ? absl::StrCat("differences from ", typical.label) : "");
-  for (const GridRun& run : runs) {
+  for (const GridRunResults& run : runs) {
     if (!run.missing.empty()) {
       std::vector<std::string>& row =
           table.rows.emplace_back(table.header.size());
@@ -297,10 +300,10 @@ std::string RunListText(const std::vector<GridRun>& runs,
   return TableText(table, std::numeric_limits<int>::max(), "");
 }
 
-nlohmann::ordered_json RunListJson(const std::vector<GridRun>& runs) {
-  const GridRun& typical = runs[TypicalRun(runs)];
+nlohmann::ordered_json RunListJson(const std::vector<GridRunResults>& runs) {
+  const GridRunResults& typical = runs[TypicalRun(runs)];
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const GridRun& run : runs) {
+  for (const GridRunResults& run : runs) {
     nlohmann::ordered_json& entry = list.emplace_back();
     entry["run"] = run.label;
     if (!run.missing.empty()) {

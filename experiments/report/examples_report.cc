@@ -40,7 +40,7 @@ int64_t IndexOf(int64_t length, int64_t width) {
 
 Ranges RangesOf(const EvaluatedSet& set) {
   std::vector<int64_t> lengths;
-  for (const EvaluatedExample& example : set.examples) {
+  for (const ExampleTexts& example : set.examples) {
     lengths.push_back(example.length);
   }
   std::sort(lengths.begin(), lengths.end());
@@ -75,9 +75,9 @@ double MeanLength(const EvaluatedSet& set, absl::Span<const size_t> examples) {
 
 }  // namespace
 
-MetricByLength MeasureByLength(absl::Span<const EvaluatedSetOfRun> runs,
-                               uint64_t seed) {
-  MetricByLength result;
+MetricByLengthFigure MeasureByLength(absl::Span<const EvaluatedSetOfRun> runs,
+                                     uint64_t seed) {
+  MetricByLengthFigure result;
   if (runs.empty() || runs[0].set->metrics.empty()) return result;
   const EvaluatedSet& set = *runs[0].set;
   const Ranges ranges = RangesOf(set);
@@ -96,7 +96,7 @@ MetricByLength MeasureByLength(absl::Span<const EvaluatedSetOfRun> runs,
     Series series;
     series.name = run.name;
     for (const auto& [index, examples] : ranges.examples) {
-      const ExampleMetric& values = run.set->metrics[0];
+      const MetricStatistics& values = run.set->metrics[0];
       series.xs.push_back(MeanLength(set, examples));
       series.ys.push_back(values.ValueOf(examples));
       ConfidenceInterval interval = BootstrapConfidence(values, examples, seed);
@@ -116,7 +116,7 @@ Table WorstAndBest(const EvaluatedSet& set,
   Table table;
   Better better = Better::kNeither;
   const auto metric =
-      std::ranges::find_if(set.metrics, [&](const ExampleMetric& m) {
+      std::ranges::find_if(set.metrics, [&](const MetricStatistics& m) {
         const MetricInfo* const info = FindMetric(infos, m.name);
         if (m.of_single_examples && info != nullptr) better = info->better;
         return better != Better::kNeither;
@@ -136,7 +136,7 @@ Table WorstAndBest(const EvaluatedSet& set,
     return metric->ValueOf(a) < metric->ValueOf(b);
   });
   const auto add = [&](const char* kind, size_t i) {
-    const EvaluatedExample& example = set.examples[i];
+    const ExampleTexts& example = set.examples[i];
     table.rows.push_back({kind, FormatMetric(metric->ValueOf(i)), example.input,
                           example.reference, example.output});
   };
@@ -147,10 +147,10 @@ Table WorstAndBest(const EvaluatedSet& set,
 }
 
 bool HaveSameExamples(const EvaluatedSet& a, const EvaluatedSet& b) {
-  const auto metric_of = [](const ExampleMetric& metric) {
+  const auto metric_of = [](const MetricStatistics& metric) {
     return std::tie(metric.name, metric.aggregate);
   };
-  const auto example_of = [](const EvaluatedExample& example) {
+  const auto example_of = [](const ExampleTexts& example) {
     return std::tie(example.input, example.reference);
   };
   return std::ranges::equal(a.metrics, b.metrics, {}, metric_of, metric_of) &&

@@ -20,7 +20,7 @@ struct EvaluatedSetOfRun {
 };
 
 // A metric by ranges of input lengths.
-struct MetricByLength {
+struct MetricByLengthFigure {
   Plot plot = {};
   Table table = {};  // one row per range
 };
@@ -30,8 +30,8 @@ struct MetricByLength {
 // The last range includes the longest 2 % of the examples. Bands and brackets
 // are 95 % bootstrap intervals with the given seed. The result has no rows if
 // there are fewer than two ranges, or no metric.
-MetricByLength MeasureByLength(absl::Span<const EvaluatedSetOfRun> runs,
-                               uint64_t seed);
+MetricByLengthFigure MeasureByLength(absl::Span<const EvaluatedSetOfRun> runs,
+                                     uint64_t seed);
 
 // Returns up to five of the worst and up to five of the best examples. Uses the
 // first metric of single examples for which `infos` states whether lower or

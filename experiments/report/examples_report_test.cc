@@ -19,7 +19,8 @@ using ::testing::SizeIs;
 // length is at most `longest_right`.
 EvaluatedSet SetOf(const std::vector<int64_t>& lengths, int64_t longest_right) {
   EvaluatedSet set = {.length_unit = "words"};
-  ExampleMetric metric = {.name = "test/accuracy", .of_single_examples = true};
+  MetricStatistics metric = {.name = "test/accuracy",
+                             .of_single_examples = true};
   for (const int64_t length : lengths) {
     const std::string name(static_cast<size_t>(length), 'x');
     set.examples.push_back({name, "reference", "output", length});
@@ -38,7 +39,7 @@ std::vector<std::string> Column(const Table& table, size_t column) {
 TEST(MeasureByLengthTest, MeasuresEachRange) {
   const EvaluatedSet run = SetOf({2, 1, 1, 3, 3, 3}, 2);
   const EvaluatedSet baseline = SetOf({2, 1, 1, 3, 3, 3}, 1);
-  const MetricByLength result =
+  const MetricByLengthFigure result =
       MeasureByLength({{"run", &run}, {"without", &baseline}}, 1);
   EXPECT_EQ(result.plot.title, "test/accuracy by words");
   ASSERT_THAT(result.plot.series, SizeIs(2));
@@ -61,7 +62,7 @@ TEST(MeasureByLengthTest, TheLastRangeIncludesAllLongerExamples) {
   lengths[98] = 1;
   lengths.insert(lengths.end(), {40, 50});
   const EvaluatedSet run = SetOf(lengths, 12);
-  const MetricByLength result = MeasureByLength({{"run", &run}}, 1);
+  const MetricByLengthFigure result = MeasureByLength({{"run", &run}}, 1);
   // Each range must contain two lengths, except for the last.
   EXPECT_THAT(Column(result.table, 0), ElementsAre("1-2", "9-10", "11+"));
   EXPECT_THAT(Column(result.table, 1), ElementsAre("1", "49", "51"));
@@ -81,7 +82,7 @@ TEST(MeasureByLengthTest, RangesAreFewAndRound) {
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i <= 400; ++i) lengths.push_back(i / 10);
   const EvaluatedSet run = SetOf(lengths, 100);
-  const MetricByLength result = MeasureByLength({{"run", &run}}, 1);
+  const MetricByLengthFigure result = MeasureByLength({{"run", &run}}, 1);
   EXPECT_THAT(Column(result.table, 0),
               ElementsAre("0", "1-10", "11-20", "21-30", "31-40"));
 }

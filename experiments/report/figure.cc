@@ -141,7 +141,7 @@ Json HeadJson(const LabelledMatrix& map, const std::vector<double>& head,
   return json;
 }
 
-std::string Legend(const LabelledMatrix& map, const ColorScale& scale) {
+std::string Legend(const LabelledMatrix& map, const ColorScaleRange& scale) {
   std::string html = "<p class=\"legend\">";
   if (scale.is_signed) {
     absl::StrAppendFormat(&html, "-%.2g <span class=\"negative ramp\"></span> ",
@@ -205,7 +205,7 @@ std::string PlotFigure(const Plot& plot, Json& figures) {
 }
 
 std::string HeatMapFigure(const LabelledMatrix& map, Json& figures) {
-  const ColorScale scale = ScaleOf(map);
+  const ColorScaleRange scale = ScaleOf(map);
   const int decimals = DecimalsOf(scale.largest);
   Json json = {{"rows", Names(map.rows)},  {"columns", Names(map.columns)},
                {"largest", scale.largest}, {"decimals", decimals},
@@ -292,8 +292,8 @@ Rgb ColorOf(double weight, double largest) {
   return color;
 }
 
-ColorScale ScaleOf(const LabelledMatrix& map) {
-  ColorScale scale;
+ColorScaleRange ScaleOf(const LabelledMatrix& map) {
+  ColorScaleRange scale;
   for (const std::vector<double>& head : map.heads) {
     for (const double weight : head) {
       if (!std::isfinite(weight)) continue;

@@ -44,12 +44,12 @@ std::string WeightedImageSvg(const WeightedImage& picture);
 // The range of a colour scale. `largest` is 1, or the largest weight of all
 // heads if that is below 1/2. If any weight is negative, `largest` is the
 // largest absolute value. Values that are not finite are ignored.
-struct ColorScale {
+struct ColorScaleRange {
   double largest = 0;
   bool is_signed = false;  // whether a second scale shows negative values
 };
 
-ColorScale ScaleOf(const LabelledMatrix& map);
+ColorScaleRange ScaleOf(const LabelledMatrix& map);
 
 // Returns the colour of a weight on a light page. `largest` is the end of the
 // colour scale. Negative weights have a second scale. Values that are not

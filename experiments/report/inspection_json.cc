@@ -82,7 +82,7 @@ class Arrays {
   }
 
   absl::Status Write(const std::string& path) const {
-    std::vector<TensorView> views;
+    std::vector<NamedTensorView> views;
     for (const Tensor& of : tensors_) {
       views.push_back({of.name, of.shape, of.values});
     }
@@ -117,7 +117,7 @@ nlohmann::ordered_json InspectionJson(const InspectedPrediction& prediction) {
   for (const AttentionMap<float>& map : inspection.maps) {
     json["maps"].push_back(JsonOf(labels, map));
   }
-  for (const HeadImportance& of : inspection.heads) {
+  for (const LayerHeadImportances& of : inspection.heads) {
     json["head_importance"].push_back({{"site", of.site}, {"heads", of.heads}});
   }
   for (const LogitLensLayer& layer : inspection.lens) {
@@ -166,7 +166,7 @@ absl::Status WriteInspectionArrays(const InspectedPrediction& prediction,
     if (map.gradients.empty()) continue;
     arrays.Add(absl::StrCat("gradient/", map.site), shape, map.gradients);
   }
-  for (const HeadImportance& of : inspection.heads) {
+  for (const LayerHeadImportances& of : inspection.heads) {
     arrays.Add(absl::StrCat("importance/", of.site), {size(of.heads)},
                of.heads);
   }

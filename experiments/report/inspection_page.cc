@@ -43,11 +43,11 @@ std::array<double, 6> MeansOf(absl::Span<const float> head, size_t queries,
   return means;
 }
 
-const HeadImportance* ImportanceOf(const Inspection<float>& inspection,
-                                   const AttentionMap<float>& map) {
+const LayerHeadImportances* ImportanceOf(const Inspection<float>& inspection,
+                                         const AttentionMap<float>& map) {
   const std::string context =
       absl::StrReplaceAll(map.site, {{"/weights", "/context"}});
-  for (const HeadImportance& of : inspection.heads) {
+  for (const LayerHeadImportances& of : inspection.heads) {
     if (of.site == context) return &of;
   }
   return nullptr;
@@ -116,7 +116,7 @@ std::vector<WeightedImage> PicturesOf(const Inspection<float>& inspection,
       }
     }
   }
-  for (const TracedOutput& output : labels.outputs) {
+  for (const TracedOutputLabel& output : labels.outputs) {
     pictures.push_back(
         WeightedImageOf(image, PatchesOf(image, mean, keys, output.position)));
     pictures.back().title = output.name;
@@ -158,7 +158,7 @@ WeightedImage WeightedImageOf(const Inspection<float>& inspection,
 
 // Combines consecutive hook points with equal labels into one matrix, with a
 // row for each hook point.
-std::vector<LabelledMatrix> MatricesOf(const PatchedOutput& patched) {
+std::vector<LabelledMatrix> MatricesOf(const PatchingResult& patched) {
   std::vector<LabelledMatrix> matrices;
   for (const PatchedSite& of : patched.sites) {
     if (matrices.empty() || matrices.back().columns != of.labels) {
@@ -351,7 +351,8 @@ Table HeadsTable(const Inspection<float>& inspection) {
   for (const AttentionMap<float>& map : inspection.maps) {
     const auto queries = static_cast<size_t>(map.shape[2]);
     const auto keys = static_cast<size_t>(map.shape[3]);
-    const HeadImportance* const importance = ImportanceOf(inspection, map);
+    const LayerHeadImportances* const importance =
+        ImportanceOf(inspection, map);
     for (size_t head = 0; head < static_cast<size_t>(map.shape[1]); ++head) {
       std::vector<std::string> row = {
           map.site, absl::StrCat(head),
@@ -373,8 +374,8 @@ Table HeadsTable(const Inspection<float>& inspection) {
   return table;
 }
 
-absl::Status CheckFigureChoice(const Inspection<float>& inspection,
-                               const FigureChoice& choice) {
+absl::Status CheckLayerHeadSelection(const Inspection<float>& inspection,
+                                     const LayerHeadSelection& choice) {
   int64_t layers = 0;
   int64_t heads = 0;
   for (const AttentionMap<float>& map : inspection.maps) {
@@ -397,7 +398,7 @@ absl::Status CheckFigureChoice(const Inspection<float>& inspection,
 }
 
 std::string InspectionSvg(const InspectedPrediction& prediction,
-                          const FigureChoice& choice) {
+                          const LayerHeadSelection& choice) {
   const Inspection<float>& inspection = prediction.inspection;
   std::vector<MapGrid> grids;
   std::vector<WeightedImagesRow> pictures;

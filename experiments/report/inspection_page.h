@@ -17,7 +17,7 @@ namespace regard {
 
 struct InspectedPrediction {
   Inspection<float> inspection = {};
-  std::optional<PatchedOutput> patched = {};
+  std::optional<PatchingResult> patched = {};
   std::string other_input = {};  // the input from which values were patched
 };
 
@@ -29,22 +29,22 @@ struct InspectedPrediction {
 Table HeadsTable(const Inspection<float>& inspection);
 
 // The layer and the head that figures show, counted from 0. -1 selects all.
-struct FigureChoice {
+struct LayerHeadSelection {
   int layer = -1;
   int head = -1;
 };
 
 // Returns an error that can be printed as it is, if there is no map of this
 // layer and head.
-absl::Status CheckFigureChoice(const Inspection<float>& inspection,
-                               const FigureChoice& choice);
+absl::Status CheckLayerHeadSelection(const Inspection<float>& inspection,
+                                     const LayerHeadSelection& choice);
 
 // Draws the weights of all maps, the rollouts and the patch as one SVG image.
 // Weights over an image are drawn on the image. The layers and heads of a stack
 // form a grid. If `choice` selects a layer or a head, it must exist, and only
 // its maps are drawn.
 std::string InspectionSvg(const InspectedPrediction& prediction,
-                          const FigureChoice& choice = {});
+                          const LayerHeadSelection& choice = {});
 
 // Returns one HTML page that works offline. `name` is the name of the model.
 // Parts that do not apply are omitted.

@@ -67,9 +67,9 @@ InspectedPrediction Classified() {
   inspection.lens_rows = {"the class"};
   inspection.lens = {{"bert/residual", {{{"bad", .75}, {"good", .25}}}}};
   prediction.patched =
-      PatchedOutput{.value = -.25,
-                    .other_value = -2,
-                    .sites = {{"bert/residual", {"a", "b"}, {0, -1.75}}}};
+      PatchingResult{.value = -.25,
+                     .other_value = -2,
+                     .sites = {{"bert/residual", {"a", "b"}, {0, -1.75}}}};
   prediction.other_input = "a c";
   return prediction;
 }
@@ -256,7 +256,7 @@ TEST(InspectionSvgTest, ShowsTheLayerAndHeadThatAreChosen) {
   }
   EXPECT_THAT(InspectionSvg(prediction, {.head = 0}), HasSubstr(">layer 1<"));
   const auto check = [&](int layer, int head) {
-    return CheckFigureChoice(prediction.inspection, {layer, head});
+    return CheckLayerHeadSelection(prediction.inspection, {layer, head});
   };
   EXPECT_THAT(check(1, 1), testing::IsOk());
   EXPECT_THAT(check(-1, -1), testing::IsOk());

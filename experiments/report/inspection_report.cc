@@ -94,7 +94,7 @@ double MeanEntropy(const Inspection<float>& inspection) {
   const OutputAlignment alignment_of_outputs = AlignmentOf(inspection);
   const auto& outputs = inspection.labels.outputs;
   double sum = 0;
-  for (const TracedOutput& output : outputs) {
+  for (const TracedOutputLabel& output : outputs) {
     sum += Entropy(absl::MakeConstSpan(alignment_of_outputs.weights)
                        .subspan(static_cast<size_t>(output.position) *
                                     alignment_of_outputs.keys.size(),
@@ -139,7 +139,7 @@ Table OutputsTable(const Inspection<float>& inspection) {
     }
   }
   for (size_t i = 0; i < labels.outputs.size(); ++i) {
-    const TracedOutput& output = labels.outputs[i];
+    const TracedOutputLabel& output = labels.outputs[i];
     std::vector<std::string> row = {
         output.name, absl::StrFormat("%.3f", inspection.outputs[i])};
     if (looks_somewhere) {

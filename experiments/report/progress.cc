@@ -108,7 +108,7 @@ Progress::Progress(int64_t total_steps, int64_t plain_interval,
   REGARD_CHECK_GE(plain_interval, 1);
 }
 
-void Progress::Update(const StepProgress& step) {
+void Progress::Update(const StepMeasurements& step) {
   const bool first = last_.step == 0;
   last_ = step;
   last_step_written_ = false;

@@ -55,7 +55,7 @@ class LiveLine {
   absl::Time next_ = absl::InfinitePast();
 };
 
-struct StepProgress {
+struct StepMeasurements {
   int64_t step = 0;  // counted from 1
   double loss = 0;
   int64_t work = 0;            // work in this step; see Model::CountWork()
@@ -74,7 +74,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   // Takes less than 100 ns if it does not draw.
-  void Update(const StepProgress& step);
+  void Update(const StepMeasurements& step);
   // See LiveLine::Message().
   void Message(absl::string_view text);
   // Leaves the numbers of the last step on the screen, and moves the cursor to
@@ -91,7 +91,7 @@ class Progress {
   const ProgressOutput output_;
   LiveLine line_;
 
-  StepProgress last_;  // step 0 before the first Update()
+  StepMeasurements last_;  // step 0 before the first Update()
   bool last_step_written_ = true;
   double loss_sum_ = 0;    // the sum of decayed losses
   double weight_sum_ = 0;  // the sum of their decay factors

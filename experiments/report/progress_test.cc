@@ -41,7 +41,7 @@ struct Screen {
   }
 };
 
-StepProgress Step(int64_t step, double loss) {
+StepMeasurements Step(int64_t step, double loss) {
   return {.step = step,
           .loss = loss,
           .work = 100,
@@ -90,7 +90,7 @@ TEST(ProgressTest, ShortensRatesAndShowsHours) {
     Screen screen;
     Progress progress(steps, 1, screen.output());
     screen.now += absl::Seconds(1);
-    StepProgress step = Step(1, 2.0);
+    StepMeasurements step = Step(1, 2.0);
     step.work = tokens;
     progress.Update(step);
     return screen.Take();

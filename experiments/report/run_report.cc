@@ -122,10 +122,10 @@ std::vector<EvaluatedSetOfRun> SetsLike(const EvaluatedSet& set,
 Table SamplesTable(const Samples& samples) {
   const bool any_reference = std::ranges::any_of(
       samples.rows,
-      [](const EvaluatedExample& sample) { return !sample.reference.empty(); });
+      [](const ExampleTexts& sample) { return !sample.reference.empty(); });
   Table table = {.header = {samples.input, "model"}};
   if (any_reference) table.header.insert(table.header.end(), {"reference", ""});
-  for (const EvaluatedExample& sample : samples.rows) {
+  for (const ExampleTexts& sample : samples.rows) {
     std::vector<std::string> row = {sample.input, sample.output};
     if (any_reference) {
       row.push_back(sample.reference);
@@ -142,7 +142,7 @@ void AddSets(const ReportedRun& report, Report& page) {
   std::vector<Block> plots;
   std::vector<Section> tables;
   for (const EvaluatedSet& set : report.sets) {
-    const MetricByLength lengths =
+    const MetricByLengthFigure lengths =
         MeasureByLength(SetsLike(set, report), report.seed);
     if (lengths.table.rows.empty()) continue;
     plots.push_back(lengths.plot);
@@ -208,7 +208,7 @@ void AppendMetrics(const std::vector<ShownMetric>& metrics, int width,
 
 void AppendSamples(const Samples& samples, std::string* text) {
   for (size_t i = 0; i < samples.rows.size() && i < kMaxTextSamples; ++i) {
-    const EvaluatedExample& sample = samples.rows[i];
+    const ExampleTexts& sample = samples.rows[i];
     absl::StrAppend(text, "  ", PrintableText(sample.input), "\n");
     absl::StrAppend(text, "    model      ", PrintableText(sample.output),
                     "\n");

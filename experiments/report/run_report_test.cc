@@ -105,7 +105,7 @@ TEST(RunReportTextTest, ShowsFiveSamplesBesideMeaningsOf24Columns) {
   report.metrics = {{"test/exact_match", 0.5}};
   report.metric_infos = SampleReport().metric_infos;
   report.showcase.samples = {"S", "i",
-                             std::vector<EvaluatedExample>(7, {"a", "", "b"})};
+                             std::vector<ExampleTexts>(7, {"a", "", "b"})};
   EXPECT_EQ(
       RunReportText(report, {.width = 10}),
       "Final metrics\n"
@@ -155,7 +155,7 @@ TEST(RunReportHtmlTest, ACurveHasAtLeastTwoStepsWithTheirLastValues) {
 
 // Returns two examples, with one and two words. Only the first is correct.
 EvaluatedSet TwoExamples(const char* output) {
-  ExampleMetric metric = {"test/accuracy", &kRatio, true};
+  MetricStatistics metric = {"test/accuracy", &kRatio, true};
   metric.Add({1, 1});
   metric.Add({0, 1});
   return {.length_unit = "words",

@@ -27,7 +27,7 @@ struct Samples {
   std::string input = "input";  // the name of the inputs, such as "source"
   // The examples. The output of an example with a reference is correct if it
   // equals the reference.
-  std::vector<EvaluatedExample> rows = {};
+  std::vector<ExampleTexts> rows = {};
 };
 
 struct Table {

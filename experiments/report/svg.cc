@@ -52,7 +52,7 @@ int LongestOf(const std::vector<std::string>& names) {
 }
 
 // Returns the colour scale that all maps of a grid share.
-ColorScale ScaleOf(const MapGrid& grid) {
+ColorScaleRange ScaleOf(const MapGrid& grid) {
   LabelledMatrix all;
   for (const LabelledMatrix& map : grid.maps) {
     all.heads.insert(all.heads.end(), map.heads.begin(), map.heads.end());
@@ -120,7 +120,7 @@ class Drawing {
   void AddRowNames(const LabelledMatrix& map, const Layout& layout);
   void AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
                double largest);
-  void AddScale(const ColorScale& scale, absl::string_view unit);
+  void AddScale(const ColorScaleRange& scale, absl::string_view unit);
 
   std::string elements_;
   int width_ = 0;
@@ -174,7 +174,7 @@ void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
 }
 
 // Adds a colour bar with three marks, and the unit of the values.
-void Drawing::AddScale(const ColorScale& scale, absl::string_view unit) {
+void Drawing::AddScale(const ColorScaleRange& scale, absl::string_view unit) {
   constexpr int kSteps = 80;  // steps of two pixels each
   constexpr int kHeight = 12;
   const double lowest = scale.is_signed ? -scale.largest : 0;
@@ -208,7 +208,7 @@ void Drawing::AddScale(const ColorScale& scale, absl::string_view unit) {
 
 void Drawing::Add(const MapGrid& grid) {
   const Layout layout = LayoutOf(grid);
-  const ColorScale scale = ScaleOf(grid);
+  const ColorScaleRange scale = ScaleOf(grid);
   Text(kMargin, bottom_ + 12, " class=\"title\"", grid.title);
   bottom_ += kLine;
   for (size_t m = 0; m < grid.maps.size(); ++m) {

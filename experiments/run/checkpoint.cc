@@ -26,8 +26,8 @@
 
 namespace regard {
 
-std::string ManifestText(int64_t step,
-                         const std::map<std::string, FileDigest>& files) {
+std::string ManifestText(
+    int64_t step, const std::map<std::string, FileSizeAndDigest>& files) {
   std::vector<std::string> lines;
   for (const auto& [name, facts] : files) {
     lines.push_back(absl::StrCat("    \"", name,
@@ -50,11 +50,12 @@ constexpr char kReplaced[] = ".old";
 constexpr char kSnapshotPrefix[] = "snapshot-";
 constexpr char kSnapshotSuffix[] = ".safetensors";
 
-absl::StatusOr<FileDigest> FactsOf(const std::string& path,
-                                   FileOperations& files) {
-  REGARD_ASSIGN_OR_RETURN(const FileReader file, FileReader::Open(path, files));
+absl::StatusOr<FileSizeAndDigest> FactsOf(const std::string& path,
+                                          FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const RandomAccessFile file,
+                          RandomAccessFile::Open(path, files));
   REGARD_ASSIGN_OR_RETURN(std::string sha256, Sha256OfFile(file));
-  return FileDigest{.bytes = file.size(), .sha256 = std::move(sha256)};
+  return FileSizeAndDigest{.bytes = file.size(), .sha256 = std::move(sha256)};
 }
 
 // Returns the first line in which two texts differ, as "GOT, WANTED".
@@ -124,7 +125,7 @@ absl::StatusOr<CheckpointInfo> ReadCheckpointFolder(const std::string& path,
       const std::string manifest,
       ReadFile(JoinPath(path, kManifestFile), kMaxTextFileBytes, files));
   CheckpointInfo checkpoint = {.step = step, .path = path};
-  std::map<std::string, FileDigest> facts;
+  std::map<std::string, FileSizeAndDigest> facts;
   for (const int64_t snapshot : SnapshotsOf(manifest)) {
     checkpoint.snapshots.push_back(snapshot);
     const std::string name = SnapshotReference(snapshot);
@@ -199,8 +200,8 @@ using Write = absl::FunctionRef<absl::Status(Sink)>;
 
 // Calls `write`, passes its bytes on to `sink`, and returns their number and
 // digest.
-absl::StatusOr<FileDigest> WriteAndDescribe(Write write, Sink sink) {
-  FileDigest facts;
+absl::StatusOr<FileSizeAndDigest> WriteAndDescribe(Write write, Sink sink) {
+  FileSizeAndDigest facts;
   Sha256 sha256;
   REGARD_RETURN_IF_ERROR(write([&](absl::string_view bytes) {
     facts.bytes += bytes.size();
@@ -213,21 +214,21 @@ absl::StatusOr<FileDigest> WriteAndDescribe(Write write, Sink sink) {
 
 // Writes the snapshots that are not on disk yet. Returns the size and the
 // digest of every snapshot, by its name in manifests.
-absl::StatusOr<std::map<std::string, FileDigest>> WriteSnapshots(
+absl::StatusOr<std::map<std::string, FileSizeAndDigest>> WriteSnapshots(
     const std::string& folder, const CheckpointContent& content,
     FileOperations& files) {
-  std::map<std::string, FileDigest> facts;
+  std::map<std::string, FileSizeAndDigest> facts;
   for (const Snapshot& snapshot : content.snapshots) {
     const auto write = [&](Sink sink) {
       return WriteSafetensors(snapshot.weights, content.weights_metadata, sink);
     };
-    FileDigest& of_this = facts[SnapshotReference(snapshot.step)];
+    FileSizeAndDigest& of_this = facts[SnapshotReference(snapshot.step)];
     REGARD_ASSIGN_OR_RETURN(of_this,
                             WriteAndDescribe(write, [](absl::string_view) {
                               return absl::OkStatus();
                             }));
     const std::string path = JoinPath(folder, SnapshotName(snapshot.step));
-    const absl::StatusOr<FileDigest> stored = FactsOf(path, files);
+    const absl::StatusOr<FileSizeAndDigest> stored = FactsOf(path, files);
     if (stored.ok() && *stored == of_this) continue;
     REGARD_RETURN_IF_ERROR(WriteSafetensorsFile(
         path, snapshot.weights, content.weights_metadata, files));
@@ -239,7 +240,7 @@ absl::StatusOr<std::map<std::string, FileDigest>> WriteSnapshots(
 // the manifest last. `facts` are the sizes and digests of its snapshots.
 absl::Status WriteFolder(const std::string& path,
                          const CheckpointContent& content,
-                         std::map<std::string, FileDigest> facts,
+                         std::map<std::string, FileSizeAndDigest> facts,
                          FileOperations& files) {
   REGARD_RETURN_IF_ERROR(RemoveTree(path, files));
   REGARD_RETURN_IF_ERROR(MakeDirectories(path, files));

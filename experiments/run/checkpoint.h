@@ -25,7 +25,7 @@ namespace regard {
 // The weights at an earlier step.
 struct Snapshot {
   int64_t step = 0;
-  std::vector<TensorView> weights = {};
+  std::vector<NamedTensorView> weights = {};
 };
 
 inline constexpr char kBestFile[] = "best.safetensors";
@@ -39,14 +39,14 @@ inline constexpr char kWeightsFile[] = "weights.safetensors";
 struct CheckpointContent {
   // The number of finished optimizer steps. At least 0.
   int64_t step = 0;
-  std::vector<TensorView> weights = {};
+  std::vector<NamedTensorView> weights = {};
   // Metadata of the weights file, such as aliases of tied parameters.
   std::map<std::string, std::string> weights_metadata = {};
-  std::vector<TensorView> optimizer = {};
+  std::vector<NamedTensorView> optimizer = {};
   // The trainer's state in text format.
   std::string state = {};
   // The best weights. Empty if the last weights are the best.
-  std::vector<TensorView> best = {};
+  std::vector<NamedTensorView> best = {};
   // Snapshots in order of increasing step. A snapshot that an earlier
   // checkpoint has stored is not written again.
   std::vector<Snapshot> snapshots = {};
@@ -119,11 +119,11 @@ absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
 absl::Status RemoveCheckpointsAfter(const std::string& run_folder, int64_t step,
                                     FileOperations& files);
 
-struct FileDigest {
+struct FileSizeAndDigest {
   int64_t bytes = 0;
   std::string sha256;
 
-  bool operator==(const FileDigest&) const = default;
+  bool operator==(const FileSizeAndDigest&) const = default;
 };
 
 // Returns the text of manifest.json. `files` is keyed by file name relative to
@@ -133,7 +133,7 @@ struct FileDigest {
 // builds the text again from the files on disk and compares all bytes. This
 // detects every flipped bit, and no file name from a manifest is ever used.
 std::string ManifestText(int64_t step,
-                         const std::map<std::string, FileDigest>& files);
+                         const std::map<std::string, FileSizeAndDigest>& files);
 
 }  // namespace regard
 

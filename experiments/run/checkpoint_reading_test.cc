@@ -86,7 +86,7 @@ TEST(CheckpointReadingTest, UnreadableFilesAreErrorsNotDamage) {
       JoinPath(::testing::TempDir(), "checkpoint_reading");
   ASSERT_THAT(MakeDirectories(folder, system), IsOk());
   const std::vector<float> values = {1};
-  const std::vector<TensorView> weights = {{"w", {1}, values}};
+  const std::vector<NamedTensorView> weights = {{"w", {1}, values}};
   const std::vector<Snapshot> snapshots = {{4, weights}};
   for (const int64_t step : {5, 6}) {
     const CheckpointContent content = {.step = step,

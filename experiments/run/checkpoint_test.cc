@@ -57,7 +57,7 @@ class CheckpointTest : public ::testing::Test {
   absl::Status Save(int64_t step, float mark, int keep, FileOperations& files,
                     const std::vector<int64_t>& earlier = {}) {
     std::vector<std::vector<float>> values;
-    std::vector<std::vector<TensorView>> views;
+    std::vector<std::vector<NamedTensorView>> views;
     std::vector<Snapshot> snapshots;
     for (const int64_t snapshot : earlier) {
       values.push_back({static_cast<float>(snapshot)});
@@ -131,7 +131,7 @@ class CheckpointTest : public ::testing::Test {
   }
 
   // File operations that never fail and do not sync to disk.
-  FaultyFiles files_{FileFault::kIoError, INT_MAX};
+  FaultyFiles files_{FileFaultKind::kIoError, INT_MAX};
   std::string folder_ = JoinPath(::testing::TempDir(), "checkpoint_run");
 };
 
@@ -453,7 +453,7 @@ TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
 }
 
 class FaultTest : public CheckpointTest,
-                  public ::testing::WithParamInterface<FileFault> {
+                  public ::testing::WithParamInterface<FileFaultKind> {
  protected:
   // Saves mark 2 over mark 1, once for each k with a fault at the k-th file
   // operation. Afterwards, the latest mark must be 1 or 2.
@@ -492,9 +492,9 @@ TEST_P(FaultTest, AReplacedStepLeavesTheOldOrTheNewState) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AtEveryOperation, FaultTest,
-                         ::testing::Values(FileFault::kIoError,
-                                           FileFault::kDiskFull,
-                                           FileFault::kGone));
+                         ::testing::Values(FileFaultKind::kIoError,
+                                           FileFaultKind::kDiskFull,
+                                           FileFaultKind::kGone));
 
 }  // namespace
 }  // namespace regard

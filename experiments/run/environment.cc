@@ -100,7 +100,7 @@ void AddDifferences(const Json& before, const Json& now,
 
 absl::StatusOr<Json> ReadEnvironment(const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          WithErrorPrefix(ReadFile(path)));
+                          EnsureErrorPrefix(ReadFile(path)));
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object()) return json;
   return absl::InvalidArgumentError(
@@ -108,7 +108,7 @@ absl::StatusOr<Json> ReadEnvironment(const std::string& path) {
 }
 
 absl::Status WriteEnvironment(const std::string& path, const Json& json) {
-  return WithErrorPrefix(WriteFileAtomically(path, Dump(json)));
+  return EnsureErrorPrefix(WriteFileAtomically(path, Dump(json)));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::optional<double> ReadStatistic(const nlohmann::json& json) {
 
 std::string HeaderLine(const EvaluatedSet& set) {
   Json metrics = Json::array();
-  for (const ExampleMetric& metric : set.metrics) {
+  for (const MetricStatistics& metric : set.metrics) {
     metrics.push_back({{"name", metric.name},
                        {"aggregate", metric.aggregate->name},
                        {"width", metric.aggregate->width},
@@ -61,9 +61,9 @@ std::string HeaderLine(const EvaluatedSet& set) {
 }
 
 std::string ExampleLine(const EvaluatedSet& set, size_t i) {
-  const EvaluatedExample& example = set.examples[i];
+  const ExampleTexts& example = set.examples[i];
   Json statistics = Json::array();
-  for (const ExampleMetric& metric : set.metrics) {
+  for (const MetricStatistics& metric : set.metrics) {
     Json& row = statistics.emplace_back(Json::array());
     for (const double number : metric.StatisticsOf(i)) {
       row.push_back(StatisticJson(number));
@@ -79,9 +79,9 @@ std::string ExampleLine(const EvaluatedSet& set, size_t i) {
 
 // Returns the metrics that the header of a set lists, with null for an unknown
 // aggregate.
-std::vector<ExampleMetric> ReadMetrics(const JsonObject& header,
-                                       const Aggregates& aggregates) {
-  std::vector<ExampleMetric> metrics;
+std::vector<MetricStatistics> ReadMetrics(const JsonObject& header,
+                                          const Aggregates& aggregates) {
+  std::vector<MetricStatistics> metrics;
   for (const JsonObject& json : header.Objects("metrics")) {
     const auto found = aggregates.find(json.Text("aggregate"));
     const Aggregate* const aggregate =
@@ -99,7 +99,7 @@ std::vector<ExampleMetric> ReadMetrics(const JsonObject& header,
 // Adds the statistics of an example to the metrics. Returns false if there is
 // not one row of statistics for each metric.
 bool AddStatistics(const nlohmann::json& rows,
-                   std::vector<ExampleMetric>& metrics) {
+                   std::vector<MetricStatistics>& metrics) {
   if (rows.size() != metrics.size()) return false;
   for (size_t i = 0; i < metrics.size(); ++i) {
     if (metrics[i].aggregate == nullptr) continue;
@@ -118,13 +118,13 @@ bool AddStatistics(const nlohmann::json& rows,
   return true;
 }
 
-absl::StatusOr<EvaluatedExample> ReadExample(
-    JsonFile file, std::vector<ExampleMetric>& metrics) {
+absl::StatusOr<ExampleTexts> ReadExample(
+    JsonFile file, std::vector<MetricStatistics>& metrics) {
   const JsonObject json = file.root();
-  EvaluatedExample example = {.input = json.Text("input"),
-                              .reference = json.Text("reference"),
-                              .output = json.Text("output"),
-                              .length = json.Integer("length")};
+  ExampleTexts example = {.input = json.Text("input"),
+                          .reference = json.Text("reference"),
+                          .output = json.Text("output"),
+                          .length = json.Integer("length")};
   if (!AddStatistics(json.Array("statistics"), metrics)) {
     json.AddProblem("statistics",
                     "statistics must be a list of numbers for each metric");
@@ -178,7 +178,7 @@ absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
       REGARD_ASSIGN_OR_RETURN(set.examples.emplace_back(),
                               ReadExample(std::move(line), set.metrics));
     }
-    std::erase_if(set.metrics, [](const ExampleMetric& metric) {
+    std::erase_if(set.metrics, [](const MetricStatistics& metric) {
       return metric.aggregate == nullptr;
     });
     sets.push_back(std::move(set));

@@ -38,7 +38,7 @@ std::string FolderName(absl::string_view name, absl::Time now) {
 }
 
 // Makes a new directory with a name that no other run has.
-absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
+absl::StatusOr<std::string> MakeNewFolder(const OpenRunFolderOptions& options) {
   const std::string runs = NewRunsFolder();
   REGARD_RETURN_IF_ERROR(MakeDirectories(runs, SystemFiles()));
   const std::string base =
@@ -87,7 +87,7 @@ absl::Status RefuseLinks(const std::string& folder) {
 }
 
 absl::Status OfAnotherRun(const std::string& path,
-                          const CheckpointFolderRecord& there,
+                          const CheckpointFolderLink& there,
                           absl::string_view run, absl::string_view id) {
   return Refused(path, absl::StrCat("holds checkpoints of another run, ",
                                     there.path, ": its id is ", there.id,
@@ -102,7 +102,7 @@ absl::StatusOr<std::string> WithoutLinks(const std::string& path) {
   return canonical.string();
 }
 
-std::string RecordText(const CheckpointFolderRecord& record) {
+std::string RecordText(const CheckpointFolderLink& record) {
   return JsonText({{"path", record.path}, {"id", record.id}}) + "\n";
 }
 
@@ -126,7 +126,7 @@ absl::StatusOr<bool> ContainsRun(const std::string& path) {
   return false;
 }
 
-absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
+absl::StatusOr<RunFolder> RunFolder::Open(const OpenRunFolderOptions& options) {
   std::string path = options.path;
   if (path.empty()) {
     REGARD_ASSIGN_OR_RETURN(path, MakeNewFolder(options));
@@ -191,8 +191,8 @@ absl::Status CheckConfigNotLost(const std::string& run_folder) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<CheckpointFolderRecord>>
-ReadCheckpointFolderRecord(const std::string& folder, FileOperations& files) {
+absl::StatusOr<std::optional<CheckpointFolderLink>> ReadCheckpointFolderLink(
+    const std::string& folder, FileOperations& files) {
   const std::string path = JoinPath(folder, kCheckpointRecord);
   const absl::StatusOr<std::string> text =
       ReadFile(path, kMaxTextFileBytes, files);
@@ -200,19 +200,19 @@ ReadCheckpointFolderRecord(const std::string& folder, FileOperations& files) {
   REGARD_RETURN_IF_ERROR(text.status());
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(*text, path));
   const JsonObject json = file.root();
-  CheckpointFolderRecord record = {.path = json.Text("path"),
-                                   .id = json.Text("id")};
+  CheckpointFolderLink record = {.path = json.Text("path"),
+                                 .id = json.Text("id")};
   REGARD_RETURN_IF_ERROR(file.status());
   return record;
 }
 
 absl::StatusOr<std::string> CheckpointFolder(const std::string& run_folder,
                                              FileOperations& files) {
-  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointFolderRecord> run,
-                          ReadCheckpointFolderRecord(run_folder, files));
+  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointFolderLink> run,
+                          ReadCheckpointFolderLink(run_folder, files));
   if (!run.has_value()) return JoinPath(run_folder, "checkpoints");
-  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointFolderRecord> there,
-                          ReadCheckpointFolderRecord(run->path, files));
+  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointFolderLink> there,
+                          ReadCheckpointFolderLink(run->path, files));
   if (!there.has_value()) {
     return Refused(
         run->path,
@@ -231,8 +231,8 @@ absl::StatusOr<std::string> CheckpointFolderForWriting(
   REGARD_ASSIGN_OR_RETURN(const std::string folder,
                           CheckpointFolder(run_folder));
   REGARD_ASSIGN_OR_RETURN(const std::string run_path, WithoutLinks(run_folder));
-  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointFolderRecord> there,
-                          ReadCheckpointFolderRecord(folder));
+  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointFolderLink> there,
+                          ReadCheckpointFolderLink(folder));
   if (!there.has_value() || there->path == run_path) return folder;
   return Refused(folder, absl::StrCat("holds the checkpoints of ", there->path,
                                       ", not of ", run_path,
@@ -254,10 +254,10 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
           absl::StrCat("must be UTF-8 to be recorded in ", kCheckpointRecord));
     }
   }
-  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointFolderRecord> run,
-                          ReadCheckpointFolderRecord(run_folder, files));
-  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointFolderRecord> there,
-                          ReadCheckpointFolderRecord(folder, files));
+  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointFolderLink> run,
+                          ReadCheckpointFolderLink(run_folder, files));
+  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointFolderLink> there,
+                          ReadCheckpointFolderLink(folder, files));
   const std::string run_id = run.has_value() ? run->id : std::string(id);
   if (there.has_value() && there->id != run_id) {
     return OfAnotherRun(path, *there, run_path, run_id);

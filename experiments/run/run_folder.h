@@ -21,7 +21,7 @@
 
 namespace regard {
 
-struct RunFolderOptions {
+struct OpenRunFolderOptions {
   // Path of the folder. If empty, Regard makes a new folder
   // `runs/NAME-YYYYMMDD-HHMMSS` (UTC), and appends `-2` and so on if this name
   // exists. `runs` is in the root of the source tree, which `bazel run` passes
@@ -49,7 +49,7 @@ class RunFolder {
   //   * another process has the lock, or
   //   * an entry of the run is neither a file nor a directory, such as a
   //     symbolic link.
-  static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options);
+  static absl::StatusOr<RunFolder> Open(const OpenRunFolderOptions& options);
 
   const std::string& path() const { return path_; }
 
@@ -94,7 +94,7 @@ absl::Status CheckConfigNotLost(const std::string& run_folder);
 
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";
 
-struct CheckpointFolderRecord {
+struct CheckpointFolderLink {
   // In the record of a run folder, the directory of its checkpoints. In the
   // record of a checkpoint directory, the run folder. Absolute and without
   // symbolic links.
@@ -104,9 +104,8 @@ struct CheckpointFolderRecord {
 };
 
 // Reads the record in `folder`. Returns nullopt if there is none.
-absl::StatusOr<std::optional<CheckpointFolderRecord>>
-ReadCheckpointFolderRecord(const std::string& folder,
-                           FileOperations& files = SystemFiles());
+absl::StatusOr<std::optional<CheckpointFolderLink>> ReadCheckpointFolderLink(
+    const std::string& folder, FileOperations& files = SystemFiles());
 
 // Returns the directory that contains `step-N/` and the snapshots of a run.
 // Returns FailedPrecondition if the record of the run names a folder that has

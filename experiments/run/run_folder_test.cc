@@ -40,7 +40,7 @@ class RunFolderTest : public ::testing::Test {
 };
 
 TEST_F(RunFolderTest, MakesAFolderInTheWorkspaceByDefault) {
-  const RunFolderOptions options = {
+  const OpenRunFolderOptions options = {
       .name = "a b/c",
       .now = absl::FromCivil(absl::CivilSecond(2024, 2, 29, 13, 5, 9),
                              absl::UTCTimeZone())};

@@ -29,7 +29,7 @@ std::string CellResultsText(absl::Span<const CellResult> cells) {
 absl::StatusOr<std::vector<CellResult>> ReadCellResults(
     const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          WithErrorPrefix(ReadFile(path)));
+                          EnsureErrorPrefix(ReadFile(path)));
   std::vector<CellResult> cells;
   int64_t number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -49,8 +49,8 @@ absl::StatusOr<std::vector<CellResult>> ReadCellResults(
   return cells;
 }
 
-absl::Status WriteCellRecord(const std::string& path,
-                             const CellRecord& record) {
+absl::Status WriteCellTrainingRecord(const std::string& path,
+                                     const CellTrainingRecord& record) {
   return WriteFileAtomically(
       path, absl::StrCat(JsonText({{"config", record.key.config},
                                    {"data", record.key.data},
@@ -62,10 +62,11 @@ absl::Status WriteCellRecord(const std::string& path,
                          "\n"));
 }
 
-absl::StatusOr<CellRecord> ReadCellRecord(const std::string& path) {
+absl::StatusOr<CellTrainingRecord> ReadCellTrainingRecord(
+    const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
   const JsonObject json = file.root();
-  CellRecord record = {
+  CellTrainingRecord record = {
       .key = {.config = json.Text("config"),
               .data = json.Text("data"),
               .program = json.Text("program")},

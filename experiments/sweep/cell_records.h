@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<CellResult>> ReadCellResults(
     const std::string& path);
 
 // The content of the file next to a run folder.
-struct CellRecord {
+struct CellTrainingRecord {
   CellKey key = {};
   // Exit code of the last process that ended, or 0 if none has ended. If a
   // signal ended the process, the code is 128 plus the number of the signal.
@@ -44,8 +44,10 @@ struct CellRecord {
   std::string host = {};
 };
 
-absl::Status WriteCellRecord(const std::string& path, const CellRecord& record);
-absl::StatusOr<CellRecord> ReadCellRecord(const std::string& path);
+absl::Status WriteCellTrainingRecord(const std::string& path,
+                                     const CellTrainingRecord& record);
+absl::StatusOr<CellTrainingRecord> ReadCellTrainingRecord(
+    const std::string& path);
 
 }  // namespace regard
 

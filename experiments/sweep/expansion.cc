@@ -166,7 +166,7 @@ class Validator {
 // Builds the arms, one axis at a time.
 class Expander {
  public:
-  Expander(const ParsedSweep& source, SweepPlan& plan)
+  Expander(const SweepWithOrigins& source, ExpandedSweep& plan)
       : source_(source), sweep_(source.sweep), plan_(plan) {}
 
   // Returns false if there are too many arms.
@@ -296,14 +296,14 @@ class Expander {
     }
   }
 
-  const ParsedSweep& source_;
+  const SweepWithOrigins& source_;
   const Sweep& sweep_;
-  SweepPlan& plan_;
+  ExpandedSweep& plan_;
 };
 
 }  // namespace
 
-std::string ParsedSweep::OriginWithColumn(absl::string_view path) const {
+std::string SweepWithOrigins::OriginWithColumn(absl::string_view path) const {
   const bool of_axis = absl::StartsWith(path, "axis[");
   const bool of_override = absl::StartsWith(path, "override[");
   int index = 0;
@@ -319,8 +319,8 @@ std::string ParsedSweep::OriginWithColumn(absl::string_view path) const {
   return of_axis ? "--axis" : "--set";
 }
 
-absl::StatusOr<ParsedSweep> ReadSweep(const std::string& path) {
-  ParsedSweep source;
+absl::StatusOr<SweepWithOrigins> ReadSweep(const std::string& path) {
+  SweepWithOrigins source;
   REGARD_ASSIGN_OR_RETURN(source.origins,
                           ReadConfig({path, {}}, {}, &source.sweep));
   source.axes_in_file = source.sweep.axis_size();
@@ -328,8 +328,8 @@ absl::StatusOr<ParsedSweep> ReadSweep(const std::string& path) {
   return source;
 }
 
-absl::StatusOr<SweepPlan> ExpandSweep(const ParsedSweep& source,
-                                      std::vector<ConfigTextWithOrigin> first) {
+absl::StatusOr<ExpandedSweep> ExpandSweep(
+    const SweepWithOrigins& source, std::vector<ConfigTextWithOrigin> first) {
   ConfigProblems problems;
   Validator(source.sweep, problems).Validate();
   if (!problems.ok()) {
@@ -343,7 +343,7 @@ absl::StatusOr<SweepPlan> ExpandSweep(const ParsedSweep& source,
     }
     return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
   }
-  SweepPlan plan;
+  ExpandedSweep plan;
   if (!Expander(source, plan).Expand(std::move(first))) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: a sweep must have at most ", kMaxCells, " runs"));

@@ -18,7 +18,7 @@ namespace regard {
 
 // A sweep, with the origin of each part. Parts from a file precede parts from
 // flags.
-struct ParsedSweep {
+struct SweepWithOrigins {
   Sweep sweep = {};
   ConfigOrigins origins = {};  // positions in the file; empty without a file
   // The number of axes that the file contains. Flags added the remaining axes.
@@ -33,30 +33,30 @@ struct ParsedSweep {
 };
 
 // Reads the description of a sweep. Error messages can be printed as they are.
-absl::StatusOr<ParsedSweep> ReadSweep(const std::string& path);
+absl::StatusOr<SweepWithOrigins> ReadSweep(const std::string& path);
 
 // A combination of values. Its runs differ only in their seeds.
 struct SweepArm {
   // Unique name of letters, digits, '.', '_' and '-', such as
   // "dot__learning_rate_0.004".
   std::string name = {};
-  std::vector<size_t> coordinates = {};              // see GridRun
+  std::vector<size_t> coordinates = {};              // see GridRunResults
   std::vector<ConfigTextWithOrigin> overrides = {};  // without the seed
 };
 
-struct SweepCell {
+struct ArmAndSeed {
   size_t arm = 0;
   uint64_t seed = 0;
 };
 
-struct SweepPlan {
+struct ExpandedSweep {
   // The axes. If an axis does not apply to every arm, it has the additional
   // value kNotApplicable.
   std::vector<Axis> axes = {};
   std::vector<SweepArm> arms = {};
   // All arms with the first seed, then all arms with the second seed, and so
   // on, so that a partial result can be compared.
-  std::vector<SweepCell> cells = {};
+  std::vector<ArmAndSeed> cells = {};
 };
 
 inline constexpr char kNotApplicable[] = "-";
@@ -64,8 +64,9 @@ inline constexpr char kNotApplicable[] = "-";
 // Expands a sweep. All runs begin with the overrides `first`. Does not check
 // values against the config. If the description has errors, returns an
 // InvalidArgument error that lists all of them and can be printed as it is.
-absl::StatusOr<SweepPlan> ExpandSweep(
-    const ParsedSweep& source, std::vector<ConfigTextWithOrigin> first = {});
+absl::StatusOr<ExpandedSweep> ExpandSweep(
+    const SweepWithOrigins& source,
+    std::vector<ConfigTextWithOrigin> first = {});
 
 }  // namespace regard
 

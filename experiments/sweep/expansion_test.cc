@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using ::testing::SizeIs;
 
-ParsedSweep SourceOf(const std::string& text) {
-  ParsedSweep source;
+SweepWithOrigins SourceOf(const std::string& text) {
+  SweepWithOrigins source;
   EXPECT_TRUE(
       google::protobuf::TextFormat::ParseFromString(text, &source.sweep));
   source.sweep.set_config("a.textproto");
@@ -36,19 +36,19 @@ std::vector<std::string> OverridesOf(const SweepArm& arm) {
   return overrides;
 }
 
-std::vector<std::string> NamesOf(const SweepPlan& plan) {
+std::vector<std::string> NamesOf(const ExpandedSweep& plan) {
   std::vector<std::string> names;
   for (const SweepArm& arm : plan.arms) names.push_back(arm.name);
   return names;
 }
 
 TEST(ExpandSweepTest, HasAnArmForEachCombinationAndWholeSeedsFirst) {
-  ParsedSweep source = SourceOf(R"(
+  SweepWithOrigins source = SourceOf(R"(
       seeds: 2 first_seed: 5 override { path: "training.epochs" value: "3" })");
   *source.sweep.add_axis() = *ParseAxisFlag("model.attention=additive,dot");
   *source.sweep.add_axis() =
       *ParseAxisFlag("optimizer.learning_rate=.002,0.004,1e-3");
-  const absl::StatusOr<SweepPlan> plan = ExpandSweep(source);
+  const absl::StatusOr<ExpandedSweep> plan = ExpandSweep(source);
   ASSERT_THAT(plan, IsOk());
   EXPECT_THAT(
       NamesOf(*plan),
@@ -74,7 +74,7 @@ TEST(ExpandSweepTest, HasAnArmForEachCombinationAndWholeSeedsFirst) {
 }
 
 TEST(ExpandSweepTest, ChangesTheFieldsOfAnAxisTogether) {
-  const absl::StatusOr<SweepPlan> plan = ExpandSweep(SourceOf(R"(
+  const absl::StatusOr<ExpandedSweep> plan = ExpandSweep(SourceOf(R"(
       axis {
         name: "size" path: "a" path: "b" baseline: "large"
         value { label: "small" set: "1" set: "2" }
@@ -90,7 +90,7 @@ TEST(ExpandSweepTest, ChangesTheFieldsOfAnAxisTogether) {
 }
 
 TEST(ExpandSweepTest, AppliesConditions) {
-  const absl::StatusOr<SweepPlan> plan = ExpandSweep(SourceOf(R"(
+  const absl::StatusOr<ExpandedSweep> plan = ExpandSweep(SourceOf(R"(
       seeds: 1
       axis { name: "score" value { label: "dot" } value { label: "additive" } }
       axis {
@@ -114,7 +114,7 @@ TEST(ExpandSweepTest, AppliesConditions) {
 }
 
 TEST(ExpandSweepTest, GivesEachArmItsOwnFolder) {
-  const absl::StatusOr<SweepPlan> plan = ExpandSweep(SourceOf(R"(
+  const absl::StatusOr<ExpandedSweep> plan = ExpandSweep(SourceOf(R"(
       axis { path: "data.path" value { set: "a/b" } value { set: "a b" }
              value { set: "../c" } })"));
   ASSERT_THAT(plan, IsOk());
@@ -122,9 +122,9 @@ TEST(ExpandSweepTest, GivesEachArmItsOwnFolder) {
 }
 
 TEST(ExpandSweepTest, BeginsAllRunsWithTheSameOverrides) {
-  ParsedSweep source = SourceOf("");
+  SweepWithOrigins source = SourceOf("");
   *source.sweep.add_axis() = *ParseAxisFlag("a=1,2");
-  const absl::StatusOr<SweepPlan> plan =
+  const absl::StatusOr<ExpandedSweep> plan =
       ExpandSweep(source, {ConfigTextWithOrigin::Override("b=3")});
   EXPECT_THAT(OverridesOf(plan->arms[1]), ElementsAre("b=3", "a=2"));
 }
@@ -167,7 +167,7 @@ TEST(ExpandSweepTest, ReportsAllProblems) {
 }
 
 TEST(SweepSourceTest, SaysWhereAPartWasWritten) {
-  ParsedSweep source;
+  SweepWithOrigins source;
   EXPECT_EQ(source.OriginWithColumn("axis[0].value[0]"), "--axis");
   EXPECT_EQ(source.OriginWithColumn("override[3]"), "--set");
   ASSERT_THAT(ReadText(ConfigTextWithOrigin::File("grid.textproto",

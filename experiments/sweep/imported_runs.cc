@@ -47,22 +47,22 @@ absl::Status CopyRun(const std::string& from, const std::string& to) {
 }  // namespace
 
 absl::Status FindFinishedRuns(SweepCells& cells) {
-  for (PlannedCell& cell : cells.cells) {
+  for (CellWithState& cell : cells.cells) {
     const absl::StatusOr<RunStatus> status =
         ReadStatus(JoinPath(cell.folder, "status.json"));
     if (!status.ok() || status->state != RunState::kFinished) continue;
     REGARD_ASSIGN_OR_RETURN(cell.key, KeyOfRun(cell.folder));
-    cell.state = CellStage::kFinished;
+    cell.state = SweepCellState::kFinished;
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<size_t> ImportRuns(const SweepOptions& options,
                                   SweepCells& cells) {
-  REGARD_ASSIGN_OR_RETURN(const std::vector<GridRun> runs,
+  REGARD_ASSIGN_OR_RETURN(const std::vector<GridRunResults> runs,
                           FindRuns(options.import_from));
   std::map<std::string, std::string> folders;  // finished runs by key
-  for (const GridRun& run : runs) {
+  for (const GridRunResults& run : runs) {
     if (!run.missing.empty() || run.status.state != RunState::kFinished) {
       continue;
     }
@@ -72,7 +72,7 @@ absl::StatusOr<size_t> ImportRuns(const SweepOptions& options,
     if (key.ok()) folders.emplace(key->Digest(), folder);
   }
   size_t count = 0;
-  for (PlannedCell& cell : cells.cells) {
+  for (CellWithState& cell : cells.cells) {
     const auto found = folders.find(cell.key.Digest());
     if (found == folders.end() || cell.IsFinished() ||
         PathExists(cell.folder)) {
@@ -81,9 +81,10 @@ absl::StatusOr<size_t> ImportRuns(const SweepOptions& options,
     cell.record.key = cell.key;
     REGARD_RETURN_IF_ERROR(MakeDirectories(
         cell.folder.substr(0, cell.folder.rfind('/')), SystemFiles()));
-    REGARD_RETURN_IF_ERROR(WriteCellRecord(cell.RecordPath(), cell.record));
+    REGARD_RETURN_IF_ERROR(
+        WriteCellTrainingRecord(cell.RecordPath(), cell.record));
     REGARD_RETURN_IF_ERROR(CopyRun(found->second, cell.folder));
-    cell.state = CellStage::kFinished;
+    cell.state = SweepCellState::kFinished;
     ++count;
   }
   return count;

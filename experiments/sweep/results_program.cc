@@ -36,7 +36,8 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 absl::Status WritePlan(const Arguments& arguments, const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(const ParsedSweep source, ReadSweep(arguments[0]));
+  REGARD_ASSIGN_OR_RETURN(const SweepWithOrigins source,
+                          ReadSweep(arguments[0]));
   REGARD_ASSIGN_OR_RETURN(
       const SweepCells cells,
       CheckSweep(source, /*jobs=*/1, MakeCellFunctions(plugins), plugins));
@@ -52,17 +53,18 @@ absl::Status WritePlan(const Arguments& arguments, const Plugins& plugins) {
       absl::StrAppend(&text, override.text(), "\n");
     }
     REGARD_RETURN_IF_ERROR(
-        WithErrorPrefix(WriteFileAtomically(arguments[arm + 1], text)));
+        EnsureErrorPrefix(WriteFileAtomically(arguments[arm + 1], text)));
   }
   return absl::OkStatus();
 }
 
 absl::Status WriteReport(const Arguments& arguments, const Plugins& plugins) {
   constexpr size_t kFirstRun = 6;
-  REGARD_ASSIGN_OR_RETURN(const ParsedSweep source, ReadSweep(arguments[0]));
+  REGARD_ASSIGN_OR_RETURN(const SweepWithOrigins source,
+                          ReadSweep(arguments[0]));
   SweepCells cells;
   REGARD_ASSIGN_OR_RETURN(cells.plan, ExpandSweep(source));
-  const std::vector<SweepCell>& planned = cells.plan.cells;
+  const std::vector<ArmAndSeed>& planned = cells.plan.cells;
   if (planned.size() != arguments.size() - kFirstRun) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", arguments[0], " has ", planned.size(),
@@ -74,7 +76,7 @@ absl::Status WriteReport(const Arguments& arguments, const Plugins& plugins) {
                            .folder = arguments[kFirstRun + i]});
   }
   REGARD_RETURN_IF_ERROR(FindFinishedRuns(cells));
-  Grid grid = GridOf(source.sweep, cells, plugins);
+  RunGrid grid = GridOf(source.sweep, cells, plugins);
   grid.label = arguments[1];
   const Report report = AblationReport(grid);
   REGARD_RETURN_IF_ERROR(
@@ -139,13 +141,13 @@ int ResultsMain(int argc, char** argv, const Plugins& plugins) {
   if (what == "plan" && arguments.size() >= 2) {
     status = WritePlan(arguments, plugins);
   } else if (what == "report" && arguments.size() >= 7) {
-    status = WithErrorPrefix(WriteReport(arguments, plugins));
+    status = EnsureErrorPrefix(WriteReport(arguments, plugins));
   } else if (what == "claims" && arguments.size() >= 2) {
     status = WriteClaims(arguments);
   } else if (what == "check" && arguments.size() >= 2) {
     const absl::StatusOr<bool> all_hold = CheckMetrics(arguments);
     if (all_hold.ok()) return *all_hold ? 0 : 1;
-    status = WithErrorPrefix(all_hold.status());
+    status = EnsureErrorPrefix(all_hold.status());
   } else {
     status = absl::InvalidArgumentError(
         "usage: train_results plan SWEEP OUT... | report SWEEP LABEL OUT.md "

@@ -161,8 +161,8 @@ std::string DifferenceText(const CellKey& before, const CellKey& now) {
 absl::Status RefuseOthers(const SweepCells& cells) {
   std::vector<std::string> lines;
   size_t count = 0;
-  for (const PlannedCell& cell : cells.cells) {
-    if (cell.state != CellStage::kOther) continue;
+  for (const CellWithState& cell : cells.cells) {
+    if (cell.state != SweepCellState::kOther) continue;
     if (++count <= kMaxShown) {
       lines.push_back(absl::StrCat(cell.folder, ": error: ", cell.reason));
     }
@@ -194,11 +194,11 @@ absl::StatusOr<std::map<std::string, CellResult>> KnownCells(
 
 }  // namespace
 
-std::string SweepCells::Name(const PlannedCell& cell) const {
+std::string SweepCells::Name(const CellWithState& cell) const {
   return absl::StrCat(plan.arms[cell.arm].name, "/seed-", cell.seed);
 }
 
-std::vector<std::string> SweepCells::TrainArguments(const PlannedCell& cell,
+std::vector<std::string> SweepCells::TrainArguments(const CellWithState& cell,
                                                     const Sweep& sweep,
                                                     int threads) const {
   std::vector<std::string> arguments = {
@@ -213,43 +213,44 @@ std::vector<std::string> SweepCells::TrainArguments(const PlannedCell& cell,
 }
 
 void UpdateCellState(const std::map<std::string, CellResult>& known,
-                     PlannedCell& cell) {
-  cell.state = CellStage::kWaiting;
+                     CellWithState& cell) {
+  cell.state = SweepCellState::kWaiting;
   cell.reason.clear();
   const bool has_record = PathExists(cell.RecordPath());
   if (has_record || PathExists(cell.folder)) {
-    const absl::StatusOr<CellRecord> record = ReadCellRecord(cell.RecordPath());
+    const absl::StatusOr<CellTrainingRecord> record =
+        ReadCellTrainingRecord(cell.RecordPath());
     if (record.ok()) cell.record = *record;
     if (!record.ok()) {
-      cell.state = CellStage::kOther;
+      cell.state = SweepCellState::kOther;
       cell.reason = has_record ? std::string(record.status().message())
                                : "was not trained by regard sweep";
     } else if (cell.record.key != cell.key) {
-      cell.state = CellStage::kOther;
+      cell.state = SweepCellState::kOther;
       cell.reason = DifferenceText(cell.record.key, cell.key);
       cell.record = {};
     } else {
       const absl::StatusOr<RunStatus> status =
           ReadStatus(JoinPath(cell.folder, "status.json"));
       if (status.ok() && status->state == RunState::kFinished) {
-        cell.state = CellStage::kFinished;
+        cell.state = SweepCellState::kFinished;
         return;
       }
       // Does not repeat a run that diverged, because it would diverge again.
       // Other failures may be temporary.
       if (cell.record.exit_code == kExitDiverged) {
-        cell.state = CellStage::kFailed;
+        cell.state = SweepCellState::kFailed;
         cell.reason = cell.record.failure;
       }
     }
   }
   const auto found = known.find(cell.key.Digest());
   if (found == known.end()) return;
-  cell.state = CellStage::kRecorded;
+  cell.state = SweepCellState::kRecorded;
   cell.finished = found->second;
 }
 
-absl::StatusOr<SweepCells> CheckSweep(const ParsedSweep& source, int jobs,
+absl::StatusOr<SweepCells> CheckSweep(const SweepWithOrigins& source, int jobs,
                                       const CellFunctions& programs,
                                       const Plugins& plugins) {
   const Sweep& sweep = source.sweep;
@@ -265,7 +266,7 @@ absl::StatusOr<SweepCells> CheckSweep(const ParsedSweep& source, int jobs,
   for (const auto& [arm, seed] : cells.plan.cells) {
     Experiment config = cells.configs[arm].config;
     config.set_seed(seed);
-    PlannedCell& cell = cells.cells.emplace_back();
+    CellWithState& cell = cells.cells.emplace_back();
     cell.arm = arm;
     cell.seed = seed;
     cell.key = MakeCellKey(config, data[arm], level, plugins.compute_digest);
@@ -273,14 +274,14 @@ absl::StatusOr<SweepCells> CheckSweep(const ParsedSweep& source, int jobs,
   return cells;
 }
 
-absl::StatusOr<SweepCells> PlanSweep(const ParsedSweep& source,
+absl::StatusOr<SweepCells> PlanSweep(const SweepWithOrigins& source,
                                      const SweepOptions& options,
                                      const CellFunctions& programs,
                                      const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(SweepCells cells,
                           CheckSweep(source, options.jobs, programs, plugins));
   REGARD_ASSIGN_OR_RETURN(const auto known, KnownCells(options));
-  for (PlannedCell& cell : cells.cells) {
+  for (CellWithState& cell : cells.cells) {
     cell.folder =
         JoinPath(options.out, absl::StrCat("cells/", cells.Name(cell)));
     UpdateCellState(known, cell);

@@ -31,7 +31,7 @@ struct CellFunctions {
   std::function<int(const std::vector<std::string>& arguments)> train = {};
 };
 
-enum class CellStage {
+enum class SweepCellState {
   kWaiting,   // waits to be trained, or trained further
   kFinished,  // its run folder has a finished run
   kRecorded,  // a record has the result; its run folder is elsewhere
@@ -39,34 +39,35 @@ enum class CellStage {
   kOther,     // its run folder has another config, data or program
 };
 
-struct PlannedCell {
+struct CellWithState {
   size_t arm = 0;
   uint64_t seed = 0;
   std::string folder = {};  // the run folder
   CellKey key = {};
-  CellStage state = CellStage::kWaiting;
+  SweepCellState state = SweepCellState::kWaiting;
   // The failure in stage kFailed, or the difference in stage kOther.
   std::string reason = {};
-  CellRecord record = {};
+  CellTrainingRecord record = {};
   CellResult finished = {};  // only in stage kRecorded
 
   std::string RecordPath() const { return folder + ".json"; }
   std::string LogPath() const { return folder + ".log"; }
   bool IsFinished() const {
-    return state == CellStage::kFinished || state == CellStage::kRecorded;
+    return state == SweepCellState::kFinished ||
+           state == SweepCellState::kRecorded;
   }
 };
 
 struct SweepCells {
-  SweepPlan plan = {};
+  ExpandedSweep plan = {};
   std::vector<LoadedConfig> configs =
-      {};                               // one for each arm, with the first seed
-  std::vector<PlannedCell> cells = {};  // cells in the order of training
+      {};  // one for each arm, with the first seed
+  std::vector<CellWithState> cells = {};  // cells in the order of training
 
   // Returns the name of a cell, such as "dot/seed-3".
-  std::string Name(const PlannedCell& cell) const;
+  std::string Name(const CellWithState& cell) const;
   // Returns the arguments with which `regard train` trains a cell.
-  std::vector<std::string> TrainArguments(const PlannedCell& cell,
+  std::vector<std::string> TrainArguments(const CellWithState& cell,
                                           const Sweep& sweep,
                                           int threads) const;
 };
@@ -85,13 +86,13 @@ struct SweepOptions {
 // Checks the config and the data of every arm, `jobs` at the same time.
 // Computes the keys of the cells, but not their folders. An error contains the
 // errors of all arms, and can be printed as it is.
-absl::StatusOr<SweepCells> CheckSweep(const ParsedSweep& source, int jobs,
+absl::StatusOr<SweepCells> CheckSweep(const SweepWithOrigins& source, int jobs,
                                       const CellFunctions& programs,
                                       const Plugins& plugins);
 
 // Like CheckSweep(), but also finds the progress of each cell in `options.out`.
 // Writes nothing if there is an error.
-absl::StatusOr<SweepCells> PlanSweep(const ParsedSweep& source,
+absl::StatusOr<SweepCells> PlanSweep(const SweepWithOrigins& source,
                                      const SweepOptions& options,
                                      const CellFunctions& programs,
                                      const Plugins& plugins);
@@ -99,7 +100,7 @@ absl::StatusOr<SweepCells> PlanSweep(const ParsedSweep& source,
 // Updates the state of a cell from its folder and record. `known` contains
 // finished cells by key.
 void UpdateCellState(const std::map<std::string, CellResult>& known,
-                     PlannedCell& cell);
+                     CellWithState& cell);
 
 }  // namespace regard
 

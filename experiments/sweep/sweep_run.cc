@@ -55,14 +55,14 @@ std::string LastLine(const std::string& log) {
   return lines.empty() ? "" : lines.back();
 }
 
-absl::StatusOr<RunStatus> StatusOf(const PlannedCell& cell) {
+absl::StatusOr<RunStatus> StatusOf(const CellWithState& cell) {
   return ReadStatus(JoinPath(cell.folder, "status.json"));
 }
 
 // Returns the results of a finished cell.
 absl::StatusOr<CellResult> ResultOf(const SweepCells& cells,
-                                    const PlannedCell& cell) {
-  if (cell.state == CellStage::kRecorded) return cell.finished;
+                                    const CellWithState& cell) {
+  if (cell.state == SweepCellState::kRecorded) return cell.finished;
   REGARD_ASSIGN_OR_RETURN(const RunStatus status, StatusOf(cell));
   return CellResult{.key = cell.key.Digest(),
                     .arm = cells.plan.arms[cell.arm].name,
@@ -115,19 +115,19 @@ absl::Status WriteSweep(const Sweep& sweep, const SweepOptions& options) {
 }
 
 // Makes the directory of a cell, and writes its record.
-absl::Status PrepareCell(const PlannedCell& cell) {
+absl::Status PrepareCell(const CellWithState& cell) {
   REGARD_RETURN_IF_ERROR(
       MakeDirectories(std::string(FolderOf(cell.folder)), SystemFiles()));
-  return WriteCellRecord(cell.RecordPath(), cell.record);
+  return WriteCellTrainingRecord(cell.RecordPath(), cell.record);
 }
 
 // Removes the files of a cell whose run has another config, data or program.
-absl::Status ClearCell(PlannedCell& cell) {
+absl::Status ClearCell(CellWithState& cell) {
   for (const std::string& path :
        {cell.folder, cell.RecordPath(), cell.LogPath()}) {
     REGARD_RETURN_IF_ERROR(RemoveTree(path, SystemFiles()));
   }
-  cell.state = CellStage::kWaiting;
+  cell.state = SweepCellState::kWaiting;
   cell.reason.clear();
   return absl::OkStatus();
 }
@@ -147,7 +147,9 @@ class CellTrainer {
 
   absl::StatusOr<int> Train() {
     for (size_t i = 0; i < cells_.cells.size(); ++i) {
-      if (cells_.cells[i].state == CellStage::kWaiting) queue_.push_back(i);
+      if (cells_.cells[i].state == SweepCellState::kWaiting) {
+        queue_.push_back(i);
+      }
     }
     CellProcesses processes;
     while (true) {
@@ -166,7 +168,7 @@ class CellTrainer {
 
  private:
   absl::Status Start(CellProcesses& processes, size_t index) {
-    PlannedCell& cell = cells_.cells[index];
+    CellWithState& cell = cells_.cells[index];
     cell.record.key = cell.key;
     cell.record.exit_code = 0;
     cell.record.failure.clear();
@@ -180,7 +182,7 @@ class CellTrainer {
   }
 
   absl::Status End(const CellProcesses::Ended& ended, bool stopping) {
-    PlannedCell& cell = cells_.cells[ended.cell];
+    CellWithState& cell = cells_.cells[ended.cell];
     running_.erase(ended.cell);
     cell.record.exit_code = ended.exit_code;
     cell.record.core_seconds += ended.core_seconds;
@@ -189,12 +191,12 @@ class CellTrainer {
     const std::string name = cells_.Name(cell);
     if (ended.exit_code == 0 && status.ok() &&
         status->state == RunState::kFinished) {
-      cell.state = CellStage::kFinished;
+      cell.state = SweepCellState::kFinished;
       NoteMetric(cell);
       ++finished_;
       Message(absl::StrCat("finished ", name, ": ", MetricText(*status)));
     } else if (!stopping) {
-      cell.state = CellStage::kFailed;
+      cell.state = SweepCellState::kFailed;
       cell.record.failure = LastLine(cell.LogPath());
       cell.reason = cell.record.failure;
       if (cell.reason.empty()) {
@@ -204,7 +206,8 @@ class CellTrainer {
                            cell.LogPath(), ")"),
               /*always=*/true);
     }
-    REGARD_RETURN_IF_ERROR(WriteCellRecord(cell.RecordPath(), cell.record));
+    REGARD_RETURN_IF_ERROR(
+        WriteCellTrainingRecord(cell.RecordPath(), cell.record));
     return WriteResults(options_, cells_);
   }
 
@@ -220,16 +223,16 @@ class CellTrainer {
   }
 
   size_t CountEnded() const {
-    return std::ranges::count_if(cells_.cells, [](const PlannedCell& cell) {
-      return cell.IsFinished() || cell.state == CellStage::kFailed;
+    return std::ranges::count_if(cells_.cells, [](const CellWithState& cell) {
+      return cell.IsFinished() || cell.state == SweepCellState::kFailed;
     });
   }
 
   // Chooses the metric to show, unless an earlier cell has determined it.
-  void NoteMetric(const PlannedCell& cell) {
+  void NoteMetric(const CellWithState& cell) {
     if (!metric_.empty()) return;
-    Grid grid = {.primary = sweep_.metric()};
-    absl::StatusOr<GridRun> run = ReadRunSummary(cell.folder);
+    RunGrid grid = {.primary = sweep_.metric()};
+    absl::StatusOr<GridRunResults> run = ReadRunSummary(cell.folder);
     if (run.ok()) grid.runs.push_back(*std::move(run));
     metric_ = PrimaryMetric(grid);
   }
@@ -241,8 +244,8 @@ class CellTrainer {
   }
 
   std::string CellText(size_t index) const {
-    const PlannedCell& cell = cells_.cells[index];
-    if (cell.state == CellStage::kFailed) return "failed";
+    const CellWithState& cell = cells_.cells[index];
+    if (cell.state == SweepCellState::kFailed) return "failed";
     if (cell.IsFinished()) {
       const absl::StatusOr<CellResult> result = ResultOf(cells_, cell);
       if (!result.ok()) return "unreadable";
@@ -275,8 +278,8 @@ class CellTrainer {
   void Draw(bool stopping) {
     if (!table_.live()) return;
     if (metric_.empty()) {
-      for (const PlannedCell& cell : cells_.cells) {
-        if (cell.state == CellStage::kFinished) NoteMetric(cell);
+      for (const CellWithState& cell : cells_.cells) {
+        if (cell.state == SweepCellState::kFinished) NoteMetric(cell);
       }
     }
     SweepTable table;
@@ -320,8 +323,8 @@ absl::StatusOr<int> TrainCells(const Sweep& sweep, const SweepOptions& options,
                                SweepCells& cells) {
   REGARD_ASSIGN_OR_RETURN(const Descriptor lock, LockSweep(options.out));
   REGARD_RETURN_IF_ERROR(WriteSweep(sweep, options));
-  for (PlannedCell& cell : cells.cells) {
-    if (cell.state == CellStage::kOther) {
+  for (CellWithState& cell : cells.cells) {
+    if (cell.state == SweepCellState::kOther) {
       REGARD_RETURN_IF_ERROR(ClearCell(cell));
     }
   }
@@ -334,11 +337,11 @@ absl::StatusOr<std::string> TrainCommands(const Sweep& sweep,
   std::string text;
   REGARD_RETURN_IF_ERROR(MakeDirectories(options.out, SystemFiles()));
   REGARD_RETURN_IF_ERROR(WriteSweep(sweep, options));
-  for (PlannedCell& cell : cells.cells) {
-    if (cell.state == CellStage::kOther) {
+  for (CellWithState& cell : cells.cells) {
+    if (cell.state == SweepCellState::kOther) {
       REGARD_RETURN_IF_ERROR(ClearCell(cell));
     }
-    if (cell.state != CellStage::kWaiting) continue;
+    if (cell.state != SweepCellState::kWaiting) continue;
     cell.record.key = cell.key;
     REGARD_RETURN_IF_ERROR(PrepareCell(cell));
     absl::StrAppend(&text, "regard train");
@@ -362,33 +365,33 @@ absl::StatusOr<std::string> TrainCommands(const Sweep& sweep,
   return text;
 }
 
-Grid GridOf(const Sweep& sweep, const SweepCells& cells,
-            const Plugins& plugins) {
+RunGrid GridOf(const Sweep& sweep, const SweepCells& cells,
+               const Plugins& plugins) {
   const std::string file = sweep.config().substr(sweep.config().rfind('/') + 1);
-  Grid grid = {.label = sweep.config(),
-               .name = sweep.name().empty() ? file.substr(0, file.find('.'))
-                                            : sweep.name(),
-               .question = sweep.question(),
-               .metrics = {sweep.metrics().begin(), sweep.metrics().end()},
-               .primary = sweep.metric(),
-               .axes = cells.plan.axes};
-  for (const PlannedCell& cell : cells.cells) {
-    GridRun run;
-    if (cell.state == CellStage::kRecorded) {
+  RunGrid grid = {.label = sweep.config(),
+                  .name = sweep.name().empty() ? file.substr(0, file.find('.'))
+                                               : sweep.name(),
+                  .question = sweep.question(),
+                  .metrics = {sweep.metrics().begin(), sweep.metrics().end()},
+                  .primary = sweep.metric(),
+                  .axes = cells.plan.axes};
+  for (const CellWithState& cell : cells.cells) {
+    GridRunResults run;
+    if (cell.state == SweepCellState::kRecorded) {
       run.status = {.state = RunState::kFinished,
                     .metrics = cell.finished.metrics,
                     .weights_digest = cell.finished.weights_digest};
       run.metric_infos =
           plugins.tasks.Find(cells.configs[cell.arm].config.model())->metrics;
-    } else if (cell.state == CellStage::kOther ||
-               cell.state == CellStage::kFailed) {
-      run.missing = cell.state == CellStage::kFailed
+    } else if (cell.state == SweepCellState::kOther ||
+               cell.state == SweepCellState::kFailed) {
+      run.missing = cell.state == SweepCellState::kFailed
                         ? absl::StrCat("failed: ", cell.reason)
                         : cell.reason;
     } else if (!PathExists(cell.folder)) {
       run.missing = "not trained yet";
     } else {
-      absl::StatusOr<GridRun> read =
+      absl::StatusOr<GridRunResults> read =
           ReadFinishedRun(cell.folder, plugins.aggregates);
       if (read.ok()) run = *std::move(read);
       if (!read.ok()) run.missing = std::string(read.status().message());
@@ -399,13 +402,13 @@ Grid GridOf(const Sweep& sweep, const SweepCells& cells,
     grid.runs.push_back(std::move(run));
   }
   // Sorts the report by arm, because cells are trained in the order of seeds.
-  std::ranges::stable_sort(grid.runs, {}, &GridRun::coordinates);
+  std::ranges::stable_sort(grid.runs, {}, &GridRunResults::coordinates);
   return grid;
 }
 
 absl::StatusOr<std::string> FinishedText(const SweepCells& cells) {
   std::vector<CellResult> finished;
-  for (const PlannedCell& cell : cells.cells) {
+  for (const CellWithState& cell : cells.cells) {
     if (!cell.IsFinished()) continue;
     REGARD_ASSIGN_OR_RETURN(finished.emplace_back(), ResultOf(cells, cell));
   }
@@ -413,7 +416,7 @@ absl::StatusOr<std::string> FinishedText(const SweepCells& cells) {
 }
 
 absl::Status WriteSweepReport(const SweepOptions& options,
-                              const SweepCells& cells, const Grid& grid) {
+                              const SweepCells& cells, const RunGrid& grid) {
   REGARD_RETURN_IF_ERROR(MakeDirectories(options.out, SystemFiles()));
   REGARD_RETURN_IF_ERROR(WriteResults(options, cells));
   const Report report = AblationReport(grid);
@@ -425,8 +428,8 @@ absl::Status WriteSweepReport(const SweepOptions& options,
 
 int SweepExitCode(const SweepCells& cells) {
   int code = 0;
-  for (const PlannedCell& cell : cells.cells) {
-    if (cell.state != CellStage::kFailed) continue;
+  for (const CellWithState& cell : cells.cells) {
+    if (cell.state != SweepCellState::kFailed) continue;
     if (cell.record.exit_code == kExitDiverged) {
       if (code == 0) code = kExitDiverged;
     } else if (code == 0 || code == kExitDiverged) {

@@ -175,7 +175,7 @@ class SweepRunTest : public ::testing::Test {
   }
 
   std::string Report() {
-    const Grid grid = GridOf(source_.sweep, cells_, plugins_);
+    const RunGrid grid = GridOf(source_.sweep, cells_, plugins_);
     EXPECT_THAT(WriteSweepReport(options_, cells_, grid), IsOk());
     return ReadFile(JoinPath(options_.out, "report.md")).value();
   }
@@ -212,7 +212,7 @@ class SweepRunTest : public ::testing::Test {
 
   const std::string folder_;
   Plugins plugins_;
-  ParsedSweep source_;
+  SweepWithOrigins source_;
   SweepOptions options_;
   CellFunctions programs_;
   ProgressOutput output_;
@@ -350,7 +350,7 @@ TEST_F(SweepRunTest, ImportsRunsWithItsKeys) {
   Environment environment = BuildEnvironment();
   environment.data = {{"data.path", "aa"}};
   environment.provenance.compute_digest = "cc";
-  for (const PlannedCell& cell : cells_.cells) {
+  for (const CellWithState& cell : cells_.cells) {
     EXPECT_THAT(WriteFileAtomically(JoinPath(cell.folder, "resolved.textproto"),
                                     cells_.configs[cell.arm].resolved),
                 IsOk());

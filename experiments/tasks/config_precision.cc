@@ -26,7 +26,8 @@ void ValidateFullPrecision(Model<float>& model, const Experiment& config,
     return;
   }
   std::vector<std::string> scopes;
-  for (const OperationProducts& products : ProductsOf(model, config.seed())) {
+  for (const OperationFlops& products :
+       CountOperationFlops(model, config.seed())) {
     scopes.push_back(products.scope);
   }
   for (int i = 0; i < config.keep_float32_size(); ++i) {

@@ -11,7 +11,7 @@
 namespace regard {
 
 void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
-                   Ranks* ranks, Evaluation* evaluation) {
+                   Ranks* ranks, EvaluationResults* evaluation) {
   const InferenceRanks share(ranks);
   constexpr const char* kNames[] = {"train", "dev", "test"};
   const auto prefixed = [&](const std::string& set, const std::string& metric) {
@@ -24,7 +24,7 @@ void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
     for (const auto& [total, value] : set.totals) {
       evaluation->metrics[prefixed(set.set, total)] = value;
     }
-    for (ExampleMetric& metric : set.metrics) {
+    for (MetricStatistics& metric : set.metrics) {
       metric.name = prefixed(set.set, metric.name);
       evaluation->metrics[metric.name] = metric.Value();
     }
@@ -32,9 +32,9 @@ void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
   }
 }
 
-Evaluation EvaluateAll(Task& task, Forward<float>& forward) {
+EvaluationResults EvaluateAll(Task& task, Forward<float>& forward) {
   task.model().BeginEpoch(std::nullopt);
-  Evaluation evaluation;
+  EvaluationResults evaluation;
   for (const Split split : {Split::kTrain, Split::kDev, Split::kTest}) {
     EvaluateSplit(task, forward, split, /*ranks=*/nullptr, &evaluation);
   }

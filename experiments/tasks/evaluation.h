@@ -14,7 +14,7 @@
 
 namespace regard {
 
-struct Evaluation {
+struct EvaluationResults {
   // Metrics by name with the split as prefix, such as "test/bleu" or
   // "test.news/bleu".
   std::map<std::string, double> metrics = {};
@@ -27,10 +27,10 @@ struct Evaluation {
 // gradients. If `ranks` is not null, the ranks share the work, and each of them
 // must call this function.
 void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
-                   Ranks* ranks, Evaluation* evaluation);
+                   Ranks* ranks, EvaluationResults* evaluation);
 
 // Evaluates all splits, as at the end of training.
-Evaluation EvaluateAll(Task& task, Forward<float>& forward);
+EvaluationResults EvaluateAll(Task& task, Forward<float>& forward);
 
 }  // namespace regard
 

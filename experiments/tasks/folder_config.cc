@@ -37,8 +37,7 @@ absl::Status MergeOverFolderConfig(const AttentionRegistry& scorers,
   const std::string path = ResolveUserPath(run);
   if (run.empty() || !ContainsPretrainedModel(path)) return absl::OkStatus();
   ConfigProblems problems;
-  const absl::StatusOr<PretrainedFolder> folder =
-      ReadPretrainedFolder(path, scorers);
+  const absl::StatusOr<PretrainedRun> folder = ReadPretrainedRun(path, scorers);
   const absl::StatusOr<std::string> under =
       folder.ok()
           ? folder->BaseConfig(Chosen(config->data()), Chosen(config->model()))

@@ -83,11 +83,11 @@ TEST(PrecisionTest, AConfigSetsThePrecisionOfItsModel) {
   EXPECT_EQ(full->model().parameters().precision(), nullptr);
   const std::unique_ptr<Task> rounding =
       TaskOf(Config("precision: BFLOAT16_PRODUCTS keep_float32: 'encoder'"));
-  const std::vector<OperationProducts> products =
-      ProductsOf(rounding->model(), 1);
+  const std::vector<OperationFlops> products =
+      CountOperationFlops(rounding->model(), 1);
   bool keeps = false;
   bool rounds = false;
-  for (const OperationProducts& of : products) {
+  for (const OperationFlops& of : products) {
     const bool kept = of.scope.rfind("encoder", 0) == 0;
     EXPECT_EQ(of.rounded_flops, kept ? 0 : of.flops) << of.scope;
     (kept ? keeps : rounds) = true;

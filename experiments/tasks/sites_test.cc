@@ -372,7 +372,7 @@ TEST_P(SitesTest, TraceMatchesThePrediction) {
   }
   EXPECT_EQ(seen.heads.size(), seen.maps.size());
   for (size_t i = 0; i < labels.outputs.size(); ++i) {
-    const TracedOutput& output = labels.outputs[i];
+    const TracedOutputLabel& output = labels.outputs[i];
     if (!answered->values.empty()) {
       EXPECT_NEAR(seen.outputs[i], answered->values[i], 1e-6);
       continue;

@@ -47,7 +47,7 @@ struct TaskContext {
 struct StoredFiles {
   std::string folder;  // name in messages
   ReadRunFile read;
-  // The result of Task::TrainingDataNumbers(). Empty in runs of earlier
+  // The result of Task::TrainingDataNumbersToStore(). Empty in runs of earlier
   // programs.
   std::map<std::string, double> numbers = {};
 };
@@ -111,12 +111,14 @@ class Task {
   }
 
   // A split that is evaluated but not trained on.
-  struct EvaluatedData {
+  struct EvaluatedSplitSize {
     std::string split;  // "dev", "test"
     int64_t size = 0;
     const char* unit = "examples";
   };
-  virtual std::vector<EvaluatedData> AllEvaluatedData() const { return {}; }
+  virtual std::vector<EvaluatedSplitSize> EvaluatedSplitSizes() const {
+    return {};
+  }
 
   // Adds problems that can only be found after the data were read, at paths in
   // the experiment.
@@ -132,7 +134,7 @@ class Task {
 
   // Returns the numbers about the training data that a trained model needs, by
   // name in run.json.
-  virtual std::map<std::string, double> TrainingDataNumbers() const {
+  virtual std::map<std::string, double> TrainingDataNumbersToStore() const {
     return {};
   }
 
@@ -148,7 +150,7 @@ class Task {
   // hook, the hook observes the forward passes of the prediction.
   virtual absl::StatusOr<Prediction> Predict(
       Forward<float>& /*forward*/, const PredictionRequest& /*request*/,
-      const PredictOptions&) const {
+      const PredictionLimits&) const {
     return absl::InvalidArgumentError(
         "the task of this run cannot predict: it does not implement Predict(); "
         "see docs/add_a_task.md");
@@ -180,7 +182,7 @@ class Task {
   void AddDigest(const std::string& field, const std::string& digest) {
     digests_[field] = digest;
   }
-  static std::vector<EvaluatedData> DevAndTestOf(const auto& splits) {
+  static std::vector<EvaluatedSplitSize> DevAndTestSizes(const auto& splits) {
     return {{"dev", static_cast<int64_t>(splits.dev.size())},
             {"test", static_cast<int64_t>(splits.test.size())}};
   }

@@ -30,7 +30,7 @@ absl::StatusOr<std::string> TrainedRun::ReadText(absl::string_view name) const {
     return absl::NotFoundError(absl::StrCat("error: ", path, " has no ", name));
   }
   REGARD_ASSIGN_OR_RETURN(std::string text,
-                          WithErrorPrefix(ReadFile(JoinPath(path, name))));
+                          EnsureErrorPrefix(ReadFile(JoinPath(path, name))));
   REGARD_RETURN_IF_ERROR(CheckRunFile(path, name, text));
   return text;
 }
@@ -40,15 +40,15 @@ absl::Status TrainedRun::LoadWeightsInto(ParameterStore<float>& parameters,
   if (pretrained.has_value()) return pretrained->load_weights(parameters, kept);
   absl::Status loaded = LoadWeights(weights, parameters);
   for (int tries = 0; absl::IsNotFound(loaded) && tries < 10; ++tries) {
-    REGARD_RETURN_IF_ERROR(FindNewest());
+    REGARD_RETURN_IF_ERROR(UseNewestCheckpoint());
     loaded = LoadWeights(weights, parameters);
   }
-  return WithErrorPrefix(loaded);
+  return EnsureErrorPrefix(loaded);
 }
 
-absl::Status TrainedRun::FindNewest() {
+absl::Status TrainedRun::UseNewestCheckpoint() {
   REGARD_ASSIGN_OR_RETURN(FoundCheckpoints newest,
-                          WithErrorPrefix(FindCheckpoints(path)));
+                          EnsureErrorPrefix(FindCheckpoints(path)));
   notes = std::move(newest.notes);
   if (newest.checkpoints.empty()) {
     return absl::InvalidArgumentError(
@@ -109,11 +109,11 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
       PathExists(config) || PathExists(JoinPath(trained.path, "run.json"));
   if (is_run || plugins == nullptr) {
     REGARD_RETURN_IF_ERROR(ReadRunDescription(trained.path).status());
-    REGARD_ASSIGN_OR_RETURN(source.embedded, WithErrorPrefix(ReadFile(config)));
+    REGARD_ASSIGN_OR_RETURN(source.embedded,
+                            EnsureErrorPrefix(ReadFile(config)));
   } else if (ContainsPretrainedModel(trained.path)) {
-    REGARD_ASSIGN_OR_RETURN(
-        trained.pretrained,
-        ReadPretrainedFolder(trained.path, plugins->scorers));
+    REGARD_ASSIGN_OR_RETURN(trained.pretrained,
+                            ReadPretrainedRun(trained.path, plugins->scorers));
     trained.notes = trained.pretrained->notes;
     source = {absl::StrCat(trained.path, ", as a config"),
               absl::StrCat("name: '", NameOf(trained.path), "'\n",
@@ -137,7 +137,7 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
         notes, NotesOfOverrides(source, *plugins, problems, overrides));
   }
   if (!trained.pretrained.has_value()) {
-    REGARD_RETURN_IF_ERROR(trained.FindNewest());
+    REGARD_RETURN_IF_ERROR(trained.UseNewestCheckpoint());
   }
   trained.notes.insert(trained.notes.end(), notes.begin(), notes.end());
   return trained;
@@ -293,7 +293,7 @@ absl::StatusOr<std::vector<std::string>> LoadInitialWeights(
   if (!training.has_initial_weights()) return notes;
   const absl::Status loaded =
       Load(training.initial_weights(), plugins, task, &notes);
-  if (IsMachineFailure(loaded)) return WithErrorPrefix(loaded);
+  if (IsMachineFailure(loaded)) return EnsureErrorPrefix(loaded);
   if (!loaded.ok()) {
     problems.Add("training.initial_weights.run",
                  std::string(absl::StripPrefix(loaded.message(), "error: ")));

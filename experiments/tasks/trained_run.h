@@ -35,7 +35,7 @@ struct TrainedRun {
   std::vector<std::string> notes;
   // Set if the folder is a Hugging Face model folder. `weights` is then empty,
   // and `step` is 0.
-  std::optional<PretrainedFolder> pretrained = std::nullopt;
+  std::optional<PretrainedRun> pretrained = std::nullopt;
 
   // Reads a text of at most 64 MiB that the task stored. Returns an error if
   // the text has changed since the run stored it.
@@ -46,7 +46,7 @@ struct TrainedRun {
   absl::Status LoadWeightsInto(ParameterStore<float>& parameters,
                                std::vector<std::string>* kept = nullptr);
   // Finds the newest valid checkpoint, and sets `weights`, `step` and `notes`.
-  absl::Status FindNewest();
+  absl::Status UseNewestCheckpoint();
 };
 
 // Opens the run in the folder `run`, a path as the user typed it. If `plugins`

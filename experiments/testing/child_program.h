@@ -34,7 +34,7 @@ class ChildProgram {
   // The functions below may only be called after Wait().
   std::string Output() const;
   std::string Errors() const;
-  absl::Duration Elapsed() const { return elapsed_; }
+  absl::Duration TotalDuration() const { return elapsed_; }
 
  private:
   pid_t pid_;

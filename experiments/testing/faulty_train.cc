@@ -2,8 +2,8 @@
 //
 //   faulty_train FAULT K ARGUMENT...
 //
-// FAULT is the number of a FileFault. Prints the number of file operations at
-// the end.
+// FAULT is the number of a FileFaultKind. Prints the number of file operations
+// at the end.
 #include <cstdio>
 #include <cstdlib>
 
@@ -16,7 +16,8 @@
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   static regard::FaultyFiles files(
-      static_cast<regard::FileFault>(std::atoi(argv[1])), std::atoi(argv[2]));
+      static_cast<regard::FileFaultKind>(std::atoi(argv[1])),
+      std::atoi(argv[2]));
   regard::ReplaceSystemFilesForTest(files);
   const int code =
       regard::TrainMain(argc - 2, argv + 2, regard::BuiltInPlugins(),

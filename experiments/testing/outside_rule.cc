@@ -14,7 +14,7 @@ class OutsideRule : public regard::Optimizer<T> {
       : regard::Optimizer<T>(parameters, {}) {}
 
  protected:
-  void Apply(const regard::ParameterUpdate<T>&) override {}
+  void Apply(const regard::ParameterRangeUpdate<T>&) override {}
 };
 
 REGARD_OPTIMIZER(OutsideRule, "x")

@@ -200,7 +200,8 @@ void RandomConfigs::NameFiles(Experiment* config) const {
 
 // Draws the field at `path` again or removes it. Sometimes uses an enclosing
 // field instead.
-bool RandomConfigs::FixProblemAt(Experiment* config, absl::string_view path) {
+bool RandomConfigs::RedrawOrRemoveField(Experiment* config,
+                                        absl::string_view path) {
   while (!ParentPath(path).empty() && random_.UniformInt(5) == 0) {
     path = ParentPath(path);
   }
@@ -250,7 +251,7 @@ bool RandomConfigs::FixAllProblems(Experiment* config) {
       ValidateWatchedMetrics(**task, *config, plugins_, problems);
       if (problems.ok()) return true;
     }
-    if (!FixProblemAt(config, problems.problems()[0].path)) return false;
+    if (!RedrawOrRemoveField(config, problems.problems()[0].path)) return false;
     const TaskInfo* const task = plugins_.tasks.Find(config->model());
     const DataSourceInfo* const source = plugins_.data.Find(config->data());
     if (task == nullptr || source == nullptr ||

@@ -33,7 +33,7 @@ class RandomConfigs {
  private:
   void DrawDataAndModel(Experiment* config);
   void NameFiles(Experiment* config) const;
-  bool FixProblemAt(Experiment* config, absl::string_view path);
+  bool RedrawOrRemoveField(Experiment* config, absl::string_view path);
   bool FixAllProblems(Experiment* config);
 
   std::string folder_;

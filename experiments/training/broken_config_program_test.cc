@@ -32,7 +32,7 @@ model {
 training { epochs: 1 }
 )";
 
-class BrokenConfigProgramTest : public testing::TemporaryFiles {
+class BrokenConfigProgramTest : public testing::TemporaryFilesTest {
  protected:
   BrokenConfigProgramTest() { WriteFile("good.textproto", kGood); }
 

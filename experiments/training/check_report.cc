@@ -78,7 +78,7 @@ std::string ConfigCheckReport(const LoadedConfig& loaded, Task& task,
   }
   std::string sizes = absl::StrCat(ChoiceOf(config.data()), ", ",
                                    model.num_examples(), " training examples");
-  for (const Task::EvaluatedData& data : task.AllEvaluatedData()) {
+  for (const Task::EvaluatedSplitSize& data : task.EvaluatedSplitSizes()) {
     absl::StrAppend(&sizes, ", ", data.split, " ", data.size, " ", data.unit);
   }
   AppendLine("data", sizes, &report);

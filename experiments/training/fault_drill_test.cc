@@ -46,7 +46,7 @@ model {
 }
 )";
 
-FaultInjectionResult Drill(const char* text) {
+FaultInjectionSummary Drill(const char* text) {
   Experiment config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   const std::unique_ptr<Task> task = *BuildTask(config, BuiltInPlugins());
@@ -74,12 +74,12 @@ FaultInjectionResult Drill(const char* text) {
 }
 
 TEST(FaultDrillTest, EachOperationOfEachModelIsNamed) {
-  FaultInjectionResult all;
+  FaultInjectionSummary all;
   for (const char* text : {kRegression, kGru, kLstm, kLanguageModel, kLines,
                            kSelected, kImages, kCaptions, kMaskedWords,
                            kClamped, kTransformer, kHeadOutputs, kLatents}) {
     SCOPED_TRACE(text);
-    const FaultInjectionResult drill = Drill(text);
+    const FaultInjectionSummary drill = Drill(text);
     for (const std::string& failure : drill.failures) ADD_FAILURE() << failure;
     EXPECT_GT(drill.faults, 0);
     all.faults += drill.faults;

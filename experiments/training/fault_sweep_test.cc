@@ -84,18 +84,18 @@ std::string Difference(const std::map<std::string, std::string>& a,
 enum class Start { kNew, kKilled };
 
 class FaultSweepTest
-    : public ::testing::TestWithParam<std::tuple<FileFault, Start>> {
+    : public ::testing::TestWithParam<std::tuple<FileFaultKind, Start>> {
  protected:
   FaultSweepTest() {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     std::ofstream(Path("config")) << kConfig;
-    EXPECT_EQ(Train("peace", FileFault::kIoError, INT_MAX), 0) << errors_;
+    EXPECT_EQ(Train("peace", FileFaultKind::kIoError, INT_MAX), 0) << errors_;
     whole_ = Contents(Path("peace"));
     if (std::get<Start>(GetParam()) == Start::kKilled) {
       // Kills the run in the second half of its operations.
       const int k = operations() * 6 / 10;
-      EXPECT_EQ(Train("start", FileFault::kKilled, k), 128 + SIGKILL);
+      EXPECT_EQ(Train("start", FileFaultKind::kKilled, k), 128 + SIGKILL);
       EXPECT_THAT(FindCheckpoints(Path("start"))->checkpoints,
                   ::testing::SizeIs(1));
     }
@@ -106,7 +106,7 @@ class FaultSweepTest
     return absl::StrCat(folder_, "/", name);
   }
 
-  int Train(const std::string& run, FileFault fault, int k) {
+  int Train(const std::string& run, FileFaultKind fault, int k) {
     ChildProgram program(
         {"experiments/testing/faulty_train",
          absl::StrCat(static_cast<int>(fault)), absl::StrCat(k), "--resume",
@@ -157,7 +157,7 @@ class FaultSweepTest
 };
 
 TEST_P(FaultSweepTest, SurvivesAFaultAtEveryOperation) {
-  const FileFault fault = std::get<FileFault>(GetParam());
+  const FileFaultKind fault = std::get<FileFaultKind>(GetParam());
   // By default, tests every 11th operation. --test_env=SWEEP_EVERY=1 tests all
   // of them, which takes minutes.
   const char* const given = std::getenv("SWEEP_EVERY");
@@ -177,20 +177,20 @@ TEST_P(FaultSweepTest, SurvivesAFaultAtEveryOperation) {
     if (code == 0) {
       // If a file cannot be removed, the run must still succeed. A later run
       // removes the file.
-      if (fault != FileFault::kIoError) {
+      if (fault != FileFaultKind::kIoError) {
         ExpectWhole();
       }
     } else {
       ++ended;
       switch (fault) {
-        case FileFault::kKilled:
+        case FileFaultKind::kKilled:
           EXPECT_EQ(code, 128 + SIGKILL);
           break;
-        case FileFault::kIoError:
-        case FileFault::kDiskFull:
+        case FileFaultKind::kIoError:
+        case FileFaultKind::kDiskFull:
           EXPECT_EQ(code, 1);
           ExpectOneMessage(
-              std::strerror(fault == FileFault::kDiskFull ? ENOSPC : EIO));
+              std::strerror(fault == FileFaultKind::kDiskFull ? ENOSPC : EIO));
           break;
         default:
           ADD_FAILURE() << "ends with " << code;
@@ -211,10 +211,11 @@ TEST_P(FaultSweepTest, SurvivesAFaultAtEveryOperation) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, FaultSweepTest,
-    ::testing::Combine(::testing::Values(FileFault::kIoError,
-                                         FileFault::kDiskFull,
-                                         FileFault::kInterrupted,
-                                         FileFault::kShort, FileFault::kKilled),
+    ::testing::Combine(::testing::Values(FileFaultKind::kIoError,
+                                         FileFaultKind::kDiskFull,
+                                         FileFaultKind::kInterrupted,
+                                         FileFaultKind::kShort,
+                                         FileFaultKind::kKilled),
                        ::testing::Values(Start::kNew, Start::kKilled)));
 
 }  // namespace

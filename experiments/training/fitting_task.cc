@@ -45,7 +45,7 @@ absl::StatusOr<PreparedTask> BuildAlone(const LoadedConfig& loaded,
   ReadRunFile read_run_file;
   if (!run_folder.empty()) {
     read_run_file = [&run_folder](const std::string& name) {
-      return WithErrorPrefix(ReadFile(JoinPath(run_folder, name)));
+      return EnsureErrorPrefix(ReadFile(JoinPath(run_folder, name)));
     };
   }
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
@@ -100,8 +100,8 @@ absl::StatusOr<std::map<std::string, std::string>> FactsOf(
   facts["initial weights"] = absl::StrCat(
       "SHA-256 ",
       WeightsDigest(SlabViews(parameters, parameters.values(), "")));
-  REGARD_ASSIGN_OR_RETURN(const FileReader program,
-                          FileReader::Open("/proc/self/exe"));
+  REGARD_ASSIGN_OR_RETURN(const RandomAccessFile program,
+                          RandomAccessFile::Open("/proc/self/exe"));
   REGARD_ASSIGN_OR_RETURN(const std::string digest, Sha256OfFile(program));
   facts["program"] = absl::StrCat("SHA-256 ", digest);
   return facts;

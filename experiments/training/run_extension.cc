@@ -50,7 +50,7 @@ RunLengthChange ComputeRunLengthChange(const Experiment& before,
 
 absl::StatusOr<CheckpointInfo> FindExtensibleCheckpoint(
     const std::vector<CheckpointInfo>& checkpoints,
-    const ConfigChange& extension, RunLengthChange lengths) {
+    const PreviousConfigAndChanges& extension, RunLengthChange lengths) {
   const CheckpointInfo& newest = checkpoints.front();
   const bool more_time = newest.step < lengths.now &&
                          std::ranges::count(extension.paths, kMaxMinutes) > 0;

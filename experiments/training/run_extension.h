@@ -27,7 +27,7 @@ absl::Span<const absl::string_view> FieldsThatMayChange();
 
 // The previous config of a run that is resumed, and the fields that have
 // changed.
-struct ConfigChange {
+struct PreviousConfigAndChanges {
   Experiment before = {};
   // Paths of the changed fields. Usually empty.
   std::vector<std::string> paths = {};
@@ -51,7 +51,7 @@ RunLengthChange ComputeRunLengthChange(const Experiment& before,
 // returns an error that can be printed as it is.
 absl::StatusOr<CheckpointInfo> FindExtensibleCheckpoint(
     const std::vector<CheckpointInfo>& checkpoints,
-    const ConfigChange& extension, RunLengthChange lengths);
+    const PreviousConfigAndChanges& extension, RunLengthChange lengths);
 
 // Returns a note on how the new length affects the schedule after `step`
 // optimizer steps, or "" if the length does not change.

@@ -30,8 +30,8 @@ class Pages : public RunPresenter {
     return std::make_unique<EventLog>(std::move(log));
   }
 
-  absl::StatusOr<std::string> WriteReport(const RunFolder& folder,
-                                          ReportedRun report) const override {
+  absl::StatusOr<std::string> WriteReportAndGetText(
+      const RunFolder& folder, ReportedRun report) const override {
     REGARD_RETURN_IF_ERROR(folder.Write(
         "attention.json", AttentionJson(report.showcase.heat_maps)));
     REGARD_RETURN_IF_ERROR(folder.Write("report.html", RunReportHtml(report)));

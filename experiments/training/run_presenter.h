@@ -52,8 +52,8 @@ class RunPresenter {
       const StartedRun& run) const = 0;
   // Writes attention.json and report.html, and returns the text for the
   // terminal.
-  virtual absl::StatusOr<std::string> WriteReport(const RunFolder& folder,
-                                                  ReportedRun report) const = 0;
+  virtual absl::StatusOr<std::string> WriteReportAndGetText(
+      const RunFolder& folder, ReportedRun report) const = 0;
 };
 
 }  // namespace regard

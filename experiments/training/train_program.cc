@@ -146,7 +146,9 @@ absl::StatusOr<ConfigPathOrText> SourceOf(const Arguments& arguments,
     const std::string path = JoinPath(found.path, "resolved.textproto");
     absl::StatusOr<std::string> text = ReadFile(path);
     if (text.ok()) return ConfigPathOrText{path, *std::move(text)};
-    if (IsMachineFailure(text.status())) return WithErrorPrefix(text.status());
+    if (IsMachineFailure(text.status())) {
+      return EnsureErrorPrefix(text.status());
+    }
     REGARD_RETURN_IF_ERROR(CheckConfigNotLost(found.path));
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", text.status().message(),
@@ -191,7 +193,7 @@ absl::StatusOr<LoadedConfig> ReadGivenConfig(const Arguments& arguments,
 
 // The user's input after all checks have passed.
 struct CheckedInputs {
-  RunFolderOptions options = {};
+  OpenRunFolderOptions options = {};
   // Set only on rank 0, and only if the folder existed.
   std::optional<RunFolder> folder = std::nullopt;
   LoadedConfig loaded = {};
@@ -349,7 +351,8 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
   // If the baseline failed, the run itself is still valid and gets its report.
   absl::StatusOr<std::string> text = "";
   if (presenter != nullptr) {
-    text = run.Report(*presenter, failure.ok() ? baseline.get() : nullptr);
+    text = run.WriteReportAndGetText(*presenter,
+                                     failure.ok() ? baseline.get() : nullptr);
   }
   if (failure.ok()) failure = text.status();
   // Ends the run before printing, because SIGPIPE may end the process.

@@ -106,7 +106,7 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
   state_.set_learning_rate(0);
   state_.set_gradient_norm(0);
   ClearSums();
-  const SiteRequests requests = {config.intervene(), config.probe()};
+  const SiteRequestsView requests = {config.intervene(), config.probe()};
   const int hooks = requests.empty() ? 0 : config.num_shards();
   for (int i = 0; i < hooks; ++i) {
     hooks_.push_back(
@@ -174,7 +174,7 @@ void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
   }
   Hook<float>* const hook =
       options_.hook ? options_.hook(step(), shard) : nullptr;
-  std::optional<ScopedHook<float>> scoped;
+  std::optional<ScopedExtraHook<float>> scoped;
   if (hook != nullptr) scoped.emplace(worker.forward, hook);
   if (examples.empty()) {
     std::fill(sums.begin(), sums.end(), 0.0);
@@ -214,7 +214,7 @@ absl::Status Trainer::ExplainFault(
       "gradient's norm is not: a sum or a square overflows"));
 }
 
-void Trainer::GatherShardResults() {
+void Trainer::GatherLossSumsAndStatistics() {
   if (options_.ranks == nullptr) {
     for (const auto& hook : hooks_) hook->TakeStatistics(&statistics_);
     return;
@@ -242,7 +242,7 @@ absl::Status Trainer::Update() {
         [&](int worker, int shard, GradientSlab<float>& gradients) {
           ComputeShard(batch, shard, *workers_[worker], gradients);
         });
-    GatherShardResults();
+    GatherLossSumsAndStatistics();
     for (size_t term = 0; term < denominators_.size(); ++term) {
       double sum = 0;
       for (size_t i = term; i < shard_sums_.size(); i += denominators_.size()) {
@@ -264,11 +264,11 @@ absl::Status Trainer::Update() {
                       .chunks = reducer_.own_chunks()},
                      pool_);
   reducer_.Gather(model_.parameters().values());
-  selection_.Update(model_.parameters().values(), pool_);
+  selection_.UpdateEma(model_.parameters().values(), pool_);
   const int64_t work = model_.CountWork(examples_);
   for (size_t term = 0; term < denominators_.size(); ++term) {
     (*state_.mutable_term_counts())[static_cast<int>(term)] +=
-        model_.CountTerm(term, examples_);
+        model_.CountTermElements(term, examples_);
   }
   state_.set_step(step() + 1);
   records_of_step_ = 0;
@@ -283,7 +283,7 @@ absl::Status Trainer::Update() {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::Log(std::map<std::string, double> metrics) {
+absl::Status Trainer::RecordMetrics(std::map<std::string, double> metrics) {
   for (const auto& [name, value] : metrics) metrics_[name] = value;
   MetricsRecord record;
   record.step = step();
@@ -353,7 +353,7 @@ absl::Status Trainer::Evaluate(bool final) {
   SetEvaluationHook(forward);
   // The last step must have one record. If the training split is evaluated, the
   // result replaces the mean of the loss since the last record.
-  Evaluation evaluation;
+  EvaluationResults evaluation;
   auto& [metrics, sets] = evaluation;
   const bool trained = std::ranges::any_of(state_.term_counts(),
                                            [](int64_t n) { return n > 0; });
@@ -378,14 +378,14 @@ absl::Status Trainer::Evaluate(bool final) {
     selection_.Observe(step(), metrics, model_.parameters().values());
     evaluated_step_ = step();
   }
-  if (!metrics.empty()) REGARD_RETURN_IF_ERROR(Log(metrics));
+  if (!metrics.empty()) REGARD_RETURN_IF_ERROR(RecordMetrics(metrics));
   return callbacks_.evaluated({.step = step(),
                                .epoch = EpochOfStep(),
                                .final = final,
                                .metrics = metrics,
                                .sets = sets,
                                .forward = forward,
-                               .gradient = reducer_.GatherGradient()});
+                               .gradient = reducer_.AllGatherGradient()});
 }
 
 std::string Trainer::Profile() const {
@@ -403,7 +403,7 @@ void Trainer::ChooseWeights() {
   };
   const absl::Span<const float> last = model_.parameters().values();
   last_weights_.assign(last.begin(), last.end());
-  const std::vector<float> mean = selection_.Mean();
+  const std::vector<float> mean = selection_.AverageSnapshots();
   if (!mean.empty()) {
     set_weights(mean);
     if (selection_.metric().empty()) return;
@@ -411,7 +411,7 @@ void Trainer::ChooseWeights() {
     Tape<float> tape;
     Forward<float> forward(tape, model_.parameters(), nullptr);
     SetEvaluationHook(forward);
-    Evaluation evaluation;
+    EvaluationResults evaluation;
     EvaluateSplit(task_, forward, Split::kDev, options_.ranks, &evaluation);
     const auto mean_value = evaluation.metrics.find(selection_.metric());
     if (mean_value != evaluation.metrics.end() &&
@@ -440,7 +440,7 @@ absl::Status Trainer::Finish() {
 }
 
 // Whether training ends at this step, before the planned last step.
-bool Trainer::IsFinished() const {
+bool Trainer::ShouldEndEarly() const {
   const double limit = config_.training().max_minutes();
   return selection_.exhausted() ||
          (limit > 0 && BroadcastFlag(options_.ranks,
@@ -466,7 +466,7 @@ absl::StatusOr<int> Trainer::Run(TrainingCallbacks callbacks) {
   };
   // A finished run has saved its last checkpoint after the last record.
   if (finished()) return 0;
-  bool over = state_.has_records() || IsFinished();
+  bool over = state_.has_records() || ShouldEndEarly();
   while (step() < total_steps() && !over) {
     if (const int signal = StopSignal(); signal != 0) {
       REGARD_RETURN_IF_ERROR(Save());
@@ -477,16 +477,16 @@ absl::StatusOr<int> Trainer::Run(TrainingCallbacks callbacks) {
     update_time_ += Now() - before;
     if (step() == total_steps()) break;
     if (due(training.log_every())) {
-      REGARD_RETURN_IF_ERROR(Log(TakeTrainingMetrics()));
+      REGARD_RETURN_IF_ERROR(RecordMetrics(TakeTrainingMetrics()));
     } else if (!statistics_.empty()) {
-      REGARD_RETURN_IF_ERROR(Log(TakeStatistics()));
+      REGARD_RETURN_IF_ERROR(RecordMetrics(TakeStatistics()));
     }
     if (training.evaluate_every() > 0 &&
         due(training.evaluate_every() * plan_.updates_per_epoch())) {
       REGARD_RETURN_IF_ERROR(CheckWeights());
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
-    over = IsFinished();
+    over = ShouldEndEarly();
     // Does not save a checkpoint before the last record of training, because a
     // run resumed from it would write this record twice.
     if (!over && due(training.checkpoint_every())) {

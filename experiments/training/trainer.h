@@ -91,7 +91,7 @@ struct EvaluatedModel {
 // the training. An error ends the run.
 struct TrainingCallbacks {
   // Called after every optimizer step. Must not allocate.
-  std::function<void(const StepProgress&)> updated = [](const auto&) {};
+  std::function<void(const StepMeasurements&)> updated = [](const auto&) {};
   std::function<absl::Status(const MetricsRecord&)> recorded = [](const auto&) {
     return absl::OkStatus();
   };
@@ -165,7 +165,7 @@ class Trainer {
   int StopSignal() const;
   absl::Status Update();
   // Adds up the sums and statistics of a batch over all ranks.
-  void GatherShardResults();
+  void GatherLossSumsAndStatistics();
   void ComputeShard(absl::Span<const int64_t> batch, int shard, Worker& worker,
                     GradientSlab<float>& gradients);
   absl::Span<const int64_t> ShardOf(absl::Span<const int64_t> batch,
@@ -173,7 +173,7 @@ class Trainer {
   void CountPadding(absl::Span<const int64_t> batch);
   absl::Status ExplainFault(
       absl::Span<const absl::Span<const int64_t>> batches);
-  absl::Status Log(std::map<std::string, double> metrics);
+  absl::Status RecordMetrics(std::map<std::string, double> metrics);
   // Resets the sums of the next record.
   void ClearSums();
   // Returns the metrics of the optimizer steps since the last call.
@@ -196,7 +196,7 @@ class Trainer {
   absl::Status RestoreSelection(const CheckpointInfo& checkpoint);
   absl::Status Finish();
   void ChooseWeights();
-  bool IsFinished() const;
+  bool ShouldEndEarly() const;
   int64_t EpochOfStep() const;
   absl::Span<const float> last_weights() const {
     if (!last_weights_.empty()) return last_weights_;
@@ -233,7 +233,7 @@ class Trainer {
   // One hook per shard. Empty if the config requests nothing at hook points.
   // The statistics of the hooks are added in the order of batches and shards.
   std::vector<std::unique_ptr<ConfiguredHook<float>>> hooks_;
-  StatisticSums statistics_;
+  AccumulatedStatistics statistics_;
   std::map<std::string, double> metrics_;
   absl::Time start_;
   absl::Duration update_time_;

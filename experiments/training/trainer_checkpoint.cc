@@ -114,7 +114,7 @@ absl::Status Trainer::Save() {
         parameters.parameters()[alias.target].name;
   }
   const auto add = [&](absl::Span<const float> slab, absl::string_view prefix) {
-    for (TensorView& view : SlabViews(parameters, slab, prefix)) {
+    for (NamedTensorView& view : SlabViews(parameters, slab, prefix)) {
       content.optimizer.push_back(std::move(view));
     }
   };

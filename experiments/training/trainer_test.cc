@@ -267,9 +267,9 @@ TEST(TrainerTest, ReportsEachUpdate) {
   Experiment config = Config("max_updates: 2");
   config.mutable_training()->set_batch_size(1);
   Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
-  std::vector<StepProgress> updates;
+  std::vector<StepMeasurements> updates;
   EXPECT_THAT(trainer.Run({.updated =
-                               [&](const StepProgress& update) {
+                               [&](const StepMeasurements& update) {
                                  updates.push_back(update);
                                }}),
               IsOk());

@@ -55,16 +55,15 @@ absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
 
 // Compares `config` with the config of the run. Returns an error if a field has
 // changed that must not change.
-absl::StatusOr<ConfigChange> CompareConfig(const RunFolder& folder,
-                                           const Plugins& plugins,
-                                           const Experiment& config) {
+absl::StatusOr<PreviousConfigAndChanges> CompareConfig(
+    const RunFolder& folder, const Plugins& plugins, const Experiment& config) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          WithErrorPrefix(folder.Read("resolved.textproto")));
+                          EnsureErrorPrefix(folder.Read("resolved.textproto")));
   REGARD_ASSIGN_OR_RETURN(
       const Experiment stored,
       ReadFormerConfig({folder.File("resolved.textproto"), text},
                        plugins.scorers, config));
-  ConfigChange extension = {.before = stored};
+  PreviousConfigAndChanges extension = {.before = stored};
   const auto may_change = FieldsThatMayChange();
   std::string differences;
   // Compares resolved configs, which contain the defaults of this version.
@@ -129,7 +128,7 @@ absl::Status RestoreTaskFiles(const RunFolder& folder, const Task& task) {
     if (found.status().code() == absl::StatusCode::kNotFound) {
       missing.push_back(name);
     } else if (!found.ok()) {
-      return WithErrorPrefix(found.status());
+      return EnsureErrorPrefix(found.status());
     } else if (*found != text) {
       return absl::InvalidArgumentError(
           absl::StrCat(folder.File(name),
@@ -183,7 +182,8 @@ TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
       digests_(DataDigests(loaded_.config.training(), *task_)),
       metrics_(MetricsOf(*task_)) {}
 
-absl::Status TrainingRun::LockCheckpointFolder(const std::string& checkpoints) {
+absl::Status TrainingRun::LockAndRecordCheckpointFolder(
+    const std::string& checkpoints) {
   std::string path = ResolveUserPath(checkpoints);
   if (path.empty()) {
     if (!PathExists(folder_.File(kCheckpointRecord))) return absl::OkStatus();
@@ -203,7 +203,7 @@ absl::Status TrainingRun::LockCheckpointFolder(const std::string& checkpoints) {
                                 RunId(loaded_.config, digests_));
 }
 
-absl::Status TrainingRun::WriteNewRunFiles() const {
+absl::Status TrainingRun::WriteRunFilesExceptConfig() const {
   Environment environment = BuildEnvironment();
   environment.provenance = provenance_;
   environment.data = digests_;
@@ -222,7 +222,8 @@ absl::Status TrainingRun::WriteNewRunFiles() const {
 
 absl::Status TrainingRun::WriteDescription() const {
   return folder_.Write(
-      "run.json", RunDescriptionJson(metrics_, task_->TrainingDataNumbers()));
+      "run.json",
+      RunDescriptionJson(metrics_, task_->TrainingDataNumbersToStore()));
 }
 
 absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
@@ -235,7 +236,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     std::fprintf(stderr, "note: %s\n", PrintableText(note).c_str());
   }
   const bool begun = folder_.has_begun();
-  ConfigChange extension;
+  PreviousConfigAndChanges extension;
   if (begun) {
     REGARD_RETURN_IF_ERROR(ReadRunDescription(folder_.path()).status());
     REGARD_ASSIGN_OR_RETURN(extension,
@@ -243,7 +244,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     REGARD_RETURN_IF_ERROR(CheckSameData(folder_, digests_));
   }
   if (!begun) REGARD_RETURN_IF_ERROR(CheckConfigNotLost(folder_.path()));
-  REGARD_RETURN_IF_ERROR(LockCheckpointFolder(checkpoints));
+  REGARD_RETURN_IF_ERROR(LockAndRecordCheckpointFolder(checkpoints));
   if (!begun) {
     if (resume || folder_.holds_run()) {
       std::fprintf(stderr, "%s %s: starting at step 0\n",
@@ -253,7 +254,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     }
     REGARD_RETURN_IF_ERROR(
         folder_.Write("config.textproto", loaded_.origins.main_text().text()));
-    REGARD_RETURN_IF_ERROR(WriteNewRunFiles());
+    REGARD_RETURN_IF_ERROR(WriteRunFilesExceptConfig());
     return folder_.Write("resolved.textproto", loaded_.resolved);
   }
   REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), SystemFiles()));
@@ -269,7 +270,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
                  folder_.path().c_str());
     // Does not write the text of the config again, because it may have been
     // read from this folder.
-    REGARD_RETURN_IF_ERROR(WriteNewRunFiles());
+    REGARD_RETURN_IF_ERROR(WriteRunFilesExceptConfig());
     return Extend(extension, plugins);
   }
   checkpoint_ = latest.checkpoints[0];
@@ -291,7 +292,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
   return absl::OkStatus();
 }
 
-absl::Status TrainingRun::Extend(const ConfigChange& extension,
+absl::Status TrainingRun::Extend(const PreviousConfigAndChanges& extension,
                                  const Plugins& plugins) const {
   if (extension.paths.empty()) return absl::OkStatus();
   const int64_t step = checkpoint_.has_value() ? checkpoint_->step : 0;
@@ -329,7 +330,8 @@ absl::Status TrainingRun::End(RunState state) {
   return WriteStatus(folder_.path(), status_);
 }
 
-absl::Status TrainingRun::ReadExampleResults(const Aggregates& aggregates) {
+absl::Status TrainingRun::ReadExamplesAndBootstrap(
+    const Aggregates& aggregates) {
   const std::string path = folder_.File("examples.jsonl");
   // The file is missing if an earlier version trained the run.
   if (!PathExists(path)) return absl::OkStatus();
@@ -342,7 +344,7 @@ TrainingCallbacks TrainingRun::MakeCallbacks(FileWriter& log,
                                              Progress& progress,
                                              TrainingEvents* events) const {
   TrainingCallbacks callbacks;
-  callbacks.updated = [&progress](const StepProgress& update) {
+  callbacks.updated = [&progress](const StepMeasurements& update) {
     progress.Update(update);
   };
   callbacks.recorded = [&log, events](const MetricsRecord& record) {
@@ -421,7 +423,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   }
   // Does not change the files of a finished run, even if they are damaged.
   if (was_over) {
-    REGARD_RETURN_IF_ERROR(ReadExampleResults(plugins.aggregates));
+    REGARD_RETURN_IF_ERROR(ReadExamplesAndBootstrap(plugins.aggregates));
   } else if (checkpoint_.has_value()) {
     // An earlier version, which measured fewer metrics, may have written the
     // description.
@@ -452,7 +454,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
     if (interrupted) {
       REGARD_RETURN_IF_ERROR(End(RunState::kInterrupted));
     } else if (!was_over) {
-      const absl::Status read = ReadExampleResults(plugins.aggregates);
+      const absl::Status read = ReadExamplesAndBootstrap(plugins.aggregates);
       if (!read.ok()) stopped_by = read;
     }
   }
@@ -461,7 +463,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   return stopped_by;
 }
 
-absl::StatusOr<std::string> TrainingRun::Report(
+absl::StatusOr<std::string> TrainingRun::WriteReportAndGetText(
     const RunPresenter& presenter, const TrainingRun* baseline) const {
   Tape<float> tape;
   Forward<float> forward(tape, task_->model().parameters(), nullptr);
@@ -489,7 +491,7 @@ absl::StatusOr<std::string> TrainingRun::Report(
   // file.
   REGARD_ASSIGN_OR_RETURN(report.resolved_config,
                           folder_.Read("resolved.textproto"));
-  return presenter.WriteReport(folder_, std::move(report));
+  return presenter.WriteReportAndGetText(folder_, std::move(report));
 }
 
 }  // namespace regard

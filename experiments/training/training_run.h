@@ -59,8 +59,8 @@ class TrainingRun {
 
   // Writes the report of a run that has finished training, and returns the text
   // to print. `baseline` is null or has finished training, too.
-  absl::StatusOr<std::string> Report(const RunPresenter& presenter,
-                                     const TrainingRun* baseline) const;
+  absl::StatusOr<std::string> WriteReportAndGetText(
+      const RunPresenter& presenter, const TrainingRun* baseline) const;
 
   // Writes the final status.json. Must be called last.
   absl::Status End(RunState state);
@@ -75,21 +75,21 @@ class TrainingRun {
 
  private:
   // Writes the files of a new run, except for the two config files.
-  absl::Status WriteNewRunFiles() const;
+  absl::Status WriteRunFilesExceptConfig() const;
   absl::Status WriteDescription() const;  // writes run.json
   // Changes the folder so that training continues from checkpoint_ with the new
   // config. Prints the consequences to standard error.
-  absl::Status Extend(const ConfigChange& extension,
+  absl::Status Extend(const PreviousConfigAndChanges& extension,
                       const Plugins& plugins) const;
   // Locks the checkpoint folder if it is not in the run folder. Records the
   // folder `checkpoints`, or uses the recorded folder if `checkpoints` is
   // empty.
-  absl::Status LockCheckpointFolder(const std::string& checkpoints);
+  absl::Status LockAndRecordCheckpointFolder(const std::string& checkpoints);
   // Returns callbacks that write and print the progress. `events` may be null.
   TrainingCallbacks MakeCallbacks(FileWriter& log, Progress& progress,
                                   TrainingEvents* events) const;
   // Reads the results of the examples that the last evaluation wrote.
-  absl::Status ReadExampleResults(const Aggregates& aggregates);
+  absl::Status ReadExamplesAndBootstrap(const Aggregates& aggregates);
 
   const LoadedConfig loaded_;
   const RunFolder folder_;

@@ -7,25 +7,25 @@
 
 namespace regard {
 
-bool FaultyFiles::ShouldFail(Traits traits) {
-  if ((fault_ == FileFault::kDiskFull && !traits.needs_room) ||
-      (fault_ == FileFault::kInterrupted && !traits.interruptible) ||
-      (fault_ == FileFault::kShort && !traits.divisible)) {
+bool FaultyFiles::MaybeInjectFault(Traits traits) {
+  if ((fault_ == FileFaultKind::kDiskFull && !traits.needs_room) ||
+      (fault_ == FileFaultKind::kInterrupted && !traits.interruptible) ||
+      (fault_ == FileFaultKind::kShort && !traits.divisible)) {
     return false;
   }
   const int number = ++count_;
-  if (fault_ == FileFault::kGone ? number < k_ : number != k_) return false;
+  if (fault_ == FileFaultKind::kGone ? number < k_ : number != k_) return false;
   // A write of several bytes kills the process later, after half of the bytes
   // are written.
-  if (fault_ == FileFault::kKilled && !traits.divisible) raise(SIGKILL);
-  errno = fault_ == FileFault::kDiskFull      ? ENOSPC
-          : fault_ == FileFault::kInterrupted ? EINTR
-                                              : EIO;
+  if (fault_ == FileFaultKind::kKilled && !traits.divisible) raise(SIGKILL);
+  errno = fault_ == FileFaultKind::kDiskFull      ? ENOSPC
+          : fault_ == FileFaultKind::kInterrupted ? EINTR
+                                                  : EIO;
   return true;
 }
 
 int FaultyFiles::Open(const std::string& path, int flags) {
-  return ShouldFail(
+  return MaybeInjectFault(
              {.needs_room = (flags & O_CREAT) != 0, .interruptible = true})
              ? -1
              : FileOperations::Open(path, flags);
@@ -33,76 +33,80 @@ int FaultyFiles::Open(const std::string& path, int flags) {
 
 ssize_t FaultyFiles::ReadAt(int descriptor, char* bytes, size_t count,
                             int64_t offset) {
-  if (!ShouldFail({.interruptible = true, .divisible = count > 1})) {
+  if (!MaybeInjectFault({.interruptible = true, .divisible = count > 1})) {
     return FileOperations::ReadAt(descriptor, bytes, count, offset);
   }
-  if (fault_ == FileFault::kKilled) raise(SIGKILL);
-  return fault_ == FileFault::kShort
+  if (fault_ == FileFaultKind::kKilled) raise(SIGKILL);
+  return fault_ == FileFaultKind::kShort
              ? FileOperations::ReadAt(descriptor, bytes, count / 2, offset)
              : -1;
 }
 
 int FaultyFiles::Status(const std::string& path, struct stat* info) {
-  return ShouldFail({}) ? -1 : FileOperations::Status(path, info);
+  return MaybeInjectFault({}) ? -1 : FileOperations::Status(path, info);
 }
 
 int FaultyFiles::CreateUnnamed() {
-  return ShouldFail({.needs_room = true}) ? -1
-                                          : FileOperations::CreateUnnamed();
+  return MaybeInjectFault({.needs_room = true})
+             ? -1
+             : FileOperations::CreateUnnamed();
 }
 
 ssize_t FaultyFiles::WriteAt(int descriptor, const char* bytes, size_t count,
                              int64_t offset) {
-  if (!ShouldFail({.needs_room = true,
-                   .interruptible = true,
-                   .divisible = count > 1})) {
+  if (!MaybeInjectFault({.needs_room = true,
+                         .interruptible = true,
+                         .divisible = count > 1})) {
     return FileOperations::WriteAt(descriptor, bytes, count, offset);
   }
   const int error = errno;
-  const bool arrives = fault_ != FileFault::kInterrupted && count_ == k_;
+  const bool arrives = fault_ != FileFaultKind::kInterrupted && count_ == k_;
   const ssize_t half =
       arrives ? FileOperations::WriteAt(descriptor, bytes, count / 2, offset)
               : 0;
-  if (fault_ == FileFault::kShort) return half;
-  if (fault_ == FileFault::kKilled) raise(SIGKILL);
+  if (fault_ == FileFaultKind::kShort) return half;
+  if (fault_ == FileFaultKind::kKilled) raise(SIGKILL);
   errno = error;
   return -1;
 }
 
 int FaultyFiles::Truncate(int descriptor, int64_t bytes) {
-  return ShouldFail({.needs_room = true, .interruptible = true})
+  return MaybeInjectFault({.needs_room = true, .interruptible = true})
              ? -1
              : FileOperations::Truncate(descriptor, bytes);
 }
 
 int FaultyFiles::Sync(int) {
-  return ShouldFail({.needs_room = true, .interruptible = true}) ? -1 : 0;
+  return MaybeInjectFault({.needs_room = true, .interruptible = true}) ? -1 : 0;
 }
 
 // Closes the descriptor even if the call fails, as Linux does.
 int FaultyFiles::Close(int descriptor) {
   const int closed = FileOperations::Close(descriptor);
-  return ShouldFail({.needs_room = true, .interruptible = true}) ? -1 : closed;
+  return MaybeInjectFault({.needs_room = true, .interruptible = true}) ? -1
+                                                                       : closed;
 }
 
 int FaultyFiles::Rename(const std::string& from, const std::string& to) {
-  return ShouldFail({.needs_room = true}) ? -1
-                                          : FileOperations::Rename(from, to);
+  return MaybeInjectFault({.needs_room = true})
+             ? -1
+             : FileOperations::Rename(from, to);
 }
 
 int FaultyFiles::MakeDirectory(const std::string& path) {
-  return ShouldFail({.needs_room = true}) ? -1
-                                          : FileOperations::MakeDirectory(path);
+  return MaybeInjectFault({.needs_room = true})
+             ? -1
+             : FileOperations::MakeDirectory(path);
 }
 
 int FaultyFiles::MakeLink(const std::string& target, const std::string& path) {
-  return ShouldFail({.needs_room = true})
+  return MaybeInjectFault({.needs_room = true})
              ? -1
              : FileOperations::MakeLink(target, path);
 }
 
 int FaultyFiles::Remove(const std::string& path) {
-  return ShouldFail({}) ? -1 : FileOperations::Remove(path);
+  return MaybeInjectFault({}) ? -1 : FileOperations::Remove(path);
 }
 
 }  // namespace regard

@@ -17,7 +17,7 @@ namespace regard {
 // The kinds of failures. Before a write fails, half of its bytes are written.
 // Exceptions: no bytes are written with kInterrupted, or in the operations
 // after the k-th with kGone.
-enum class FileFault {
+enum class FileFaultKind {
   kIoError,      // EIO
   kDiskFull,     // ENOSPC, for operations that may need space
   kInterrupted,  // EINTR, for operations that signals may interrupt
@@ -33,7 +33,7 @@ class FaultyFiles : public FileOperations {
  public:
   // Makes one operation fail, the k-th of the operations to which the fault
   // applies, counted from 1.
-  FaultyFiles(FileFault fault, int k) : fault_(fault), k_(k) {}
+  FaultyFiles(FileFaultKind fault, int k) : fault_(fault), k_(k) {}
 
   // The number of operations so far to which the fault applies.
   int operations() const { return count_; }
@@ -65,9 +65,9 @@ class FaultyFiles : public FileOperations {
 
   // Counts the operation. Returns true and sets errno if the operation must
   // fail.
-  bool ShouldFail(Traits traits);
+  bool MaybeInjectFault(Traits traits);
 
-  const FileFault fault_;
+  const FileFaultKind fault_;
   const int k_;
   std::atomic<int> count_ = 0;
 };

@@ -18,9 +18,9 @@ namespace regard::testing {
 
 // Makes a fresh directory. User paths are relative to it, so that tests can
 // name files as a user would.
-class TemporaryFiles : public ::testing::Test {
+class TemporaryFilesTest : public ::testing::Test {
  protected:
-  TemporaryFiles() {
+  TemporaryFilesTest() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     directory_ = absl::StrCat(::testing::TempDir(), "/",
                               test->test_suite_name(), ".", test->name());
@@ -28,7 +28,7 @@ class TemporaryFiles : public ::testing::Test {
     std::filesystem::create_directories(directory_);
     setenv("BUILD_WORKING_DIRECTORY", directory_.c_str(), /*overwrite=*/1);
   }
-  ~TemporaryFiles() override {
+  ~TemporaryFilesTest() override {
     unsetenv("BUILD_WORKING_DIRECTORY");
     std::filesystem::remove_all(directory_);
   }

@@ -17,8 +17,8 @@ namespace regard {
 template <typename F>
 std::vector<int64_t> RecordRowCounts(Forward<float>& forward,
                                      const std::string& pattern, F compute) {
-  SiteRecorder<float> recorder({pattern});
-  const ScopedHook<float> watch(forward, &recorder);
+  SiteValueRecorder<float> recorder({pattern});
+  const ScopedExtraHook<float> watch(forward, &recorder);
   compute();
   std::vector<int64_t> rows;
   for (const auto& seen : recorder.seen()) rows.push_back(seen.shape[0]);

@@ -79,8 +79,8 @@ std::string RowName(Var<T> weights, int64_t row) {
 double Greater(double a, double b) { return b > a || std::isnan(b) ? b : a; }
 
 template <typename T>
-StatisticSum OfRow(SiteStatistic::Statistic statistic,
-                   absl::Span<const T> row) {
+AccumulatedStatistic OfRow(SiteStatistic::Statistic statistic,
+                           absl::Span<const T> row) {
   double squares = 0;
   double top = -std::numeric_limits<double>::infinity();
   for (const T element : row) {
@@ -94,8 +94,8 @@ StatisticSum OfRow(SiteStatistic::Statistic statistic,
 
 // Returns the statistic of row `i`. A masked row does not count, except for
 // MAX.
-StatisticSum OfRow(const SiteStatistic& wanted, const AttentionStatistics& rows,
-                   int64_t i) {
+AccumulatedStatistic OfRow(const SiteStatistic& wanted,
+                           const AttentionStatistics& rows, int64_t i) {
   const SiteStatistic::Statistic statistic = wanted.statistic();
   if (statistic == SiteStatistic::MAX) return {statistic, rows.max[i], 1};
   const double sum = rows.sum[i];
@@ -106,7 +106,7 @@ StatisticSum OfRow(const SiteStatistic& wanted, const AttentionStatistics& rows,
   const double mass = statistic == SiteStatistic::TOP_KEY_SHARE ? rows.top[i]
                       : statistic == SiteStatistic::FIRST_KEY_SHARE
                           ? rows.first[i]
-                          : rows.WindowSums(wanted.window())[i];
+                          : rows.CausalWindowSums(wanted.window())[i];
   return {statistic, mass / sum, 1};
 }
 
@@ -136,7 +136,7 @@ std::string ReportedName(const std::string& site, const SiteStatistic& wanted) {
 
 }  // namespace
 
-void StatisticSum::Add(const StatisticSum& other) {
+void AccumulatedStatistic::Add(const AccumulatedStatistic& other) {
   if (rows == 0) {
     *this = other;
     return;
@@ -147,7 +147,7 @@ void StatisticSum::Add(const StatisticSum& other) {
                                           : value + other.value;
 }
 
-double StatisticSum::Value() const {
+double AccumulatedStatistic::Value() const {
   if (rows == 0) return 0;
   return statistic == SiteStatistic::MAX ? value
                                          : value / static_cast<double>(rows);
@@ -234,7 +234,7 @@ void ConfiguredHook<T>::OnValue(const std::string& site, Var<T> value) {
     return;
   }
   ForEachDue(site, /*of_rows=*/false, [&](const SiteStatistic& wanted) {
-    StatisticSum sum = {.statistic = wanted.statistic()};
+    AccumulatedStatistic sum = {.statistic = wanted.statistic()};
     for (int64_t row = 0; row < value.rows(); ++row) {
       sum.Add(OfRow<T>(wanted.statistic(),
                        value.span().subspan(row * value.cols(), value.cols())));
@@ -247,7 +247,7 @@ template <typename T>
 void ConfiguredHook<T>::OnRowStatistics(const std::string& site,
                                         const AttentionStatistics& rows) {
   ForEachDue(site, /*of_rows=*/true, [&](const SiteStatistic& wanted) {
-    StatisticSum sum = {.statistic = wanted.statistic()};
+    AccumulatedStatistic sum = {.statistic = wanted.statistic()};
     for (int64_t row = 0; row < rows.size(); ++row) {
       sum.Add(OfRow(wanted, rows, row));
     }
@@ -256,7 +256,7 @@ void ConfiguredHook<T>::OnRowStatistics(const std::string& site,
 }
 
 template <typename T>
-void ConfiguredHook<T>::TakeStatistics(StatisticSums* sums) {
+void ConfiguredHook<T>::TakeStatistics(AccumulatedStatistics* sums) {
   for (const auto& [name, sum] : sums_) (*sums)[name].Add(sum);
   sums_.clear();
 }
@@ -340,7 +340,7 @@ void CollectSiteMeans(uint64_t seed, Model<float>& model,
   std::vector<double> denominators(model.loss_terms().size());
   std::vector<Var<float>> sums(denominators.size());
   model.BeginEpoch(std::nullopt);  // all runs use the same examples
-  hook.CollectMeans(true);
+  hook.SetMeanCollectionMode(true);
   for (int64_t i = 0; i < count; ++i) {
     const std::vector<int64_t> example = {i * size / count};
     model.Denominators(example, absl::MakeSpan(denominators));
@@ -349,7 +349,7 @@ void CollectSiteMeans(uint64_t seed, Model<float>& model,
     model.Loss(forward, example, denominators, absl::MakeSpan(sums));
   }
   forward.tape().set_random({});
-  hook.CollectMeans(false);
+  hook.SetMeanCollectionMode(false);
 }
 
 }  // namespace regard

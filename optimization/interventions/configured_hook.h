@@ -25,12 +25,12 @@
 namespace regard {
 
 // A statistic of a hook point, accumulated over rows.
-struct StatisticSum {
+struct AccumulatedStatistic {
   SiteStatistic::Statistic statistic = SiteStatistic::STATISTIC_UNSPECIFIED;
   double value = 0;  // the largest element, or a sum over rows
   int64_t rows = 0;
 
-  void Add(const StatisticSum& other);
+  void Add(const AccumulatedStatistic& other);
   double Value() const;
 };
 
@@ -38,13 +38,13 @@ struct StatisticSum {
 // count as one hook point, as in
 // "probe/step[*]/decoder/attention/weights/entropy". If the pattern selects
 // single steps, each step has its own statistic.
-using StatisticSums = std::map<std::string, StatisticSum>;
+using AccumulatedStatistics = std::map<std::string, AccumulatedStatistic>;
 
 template <typename T>
 class ConfiguredHook : public Hook<T> {
  public:
   // `requests` must outlive this object and fit the model.
-  ConfiguredHook(const SiteRequests& requests, uint64_t seed)
+  ConfiguredHook(const SiteRequestsView& requests, uint64_t seed)
       : requests_(requests), seed_(seed) {}
 
   // Returns this, prepared for the optimizer step after `step` finished steps,
@@ -66,7 +66,7 @@ class ConfiguredHook : public Hook<T> {
   // Starts or ends the collection of means. During the collection, passes
   // replace nothing, and the values that `replace { mean {} }` would replace
   // are added to the means.
-  void CollectMeans(bool collects) { collects_ = collects; }
+  void SetMeanCollectionMode(bool collects) { collects_ = collects; }
 
   HookRequest Request(const std::string& site) override;
   void OnValue(const std::string& site, Var<T> value) override;
@@ -75,7 +75,7 @@ class ConfiguredHook : public Hook<T> {
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
 
   // Adds to `sums` the statistics that were measured since the last call.
-  void TakeStatistics(StatisticSums* sums);
+  void TakeStatistics(AccumulatedStatistics* sums);
 
  private:
   // The sums for each head and element of the last axis.
@@ -98,11 +98,11 @@ class ConfiguredHook : public Hook<T> {
   Var<T> Apply(Tape<T>& tape, const Intervention& intervention,
                const std::string& site, Var<T> value) const;
 
-  const SiteRequests requests_;
+  const SiteRequestsView requests_;
   const uint64_t seed_;
   int64_t step_ = 0;
   bool updates_ = false;
-  StatisticSums sums_;
+  AccumulatedStatistics sums_;
   bool collects_ = false;
   std::map<std::string, MeanSum> means_;  // keyed by hook point
 };

@@ -46,7 +46,7 @@ struct Outcome {
 
 // Runs a pass with the hook point "a/layers[1]/NAME". The gradient of its value
 // is 1, 2, ...
-Outcome RunPass(const Requests& requests, int64_t step = 0,
+Outcome RunPass(const SiteRequestsBuilder& requests, int64_t step = 0,
                 const char* name = "weights",
                 const std::vector<int64_t>& examples = {7, 9},
                 const Shape& shape = {2, 2, 2, 3},
@@ -73,8 +73,9 @@ Outcome RunPass(const Requests& requests, int64_t step = 0,
   return outcome;
 }
 
-Requests Replace(const std::string& how) {
-  return Requests().Intervene("site: 'a/layers[1]/*' replace { " + how + " }");
+SiteRequestsBuilder Replace(const std::string& how) {
+  return SiteRequestsBuilder().Intervene("site: 'a/layers[1]/*' replace { " +
+                                         how + " }");
 }
 
 TEST(Intervention, ZerosCutValueAndGradient) {
@@ -84,10 +85,11 @@ TEST(Intervention, ZerosCutValueAndGradient) {
 }
 
 TEST(Intervention, AScaleOfOneHeadDoesNotChangeOtherHeads) {
-  const Outcome outcome = RunPass(
-      Requests().Intervene("site: '*/context' head: 1 replace { scale: -0.5 }"),
-      0, "context");
-  const Outcome plain = RunPass(Requests(), 0, "context");
+  const Outcome outcome =
+      RunPass(SiteRequestsBuilder().Intervene(
+                  "site: '*/context' head: 1 replace { scale: -0.5 }"),
+              0, "context");
+  const Outcome plain = RunPass(SiteRequestsBuilder(), 0, "context");
   EXPECT_EQ(plain.value, kWeights);
   for (size_t i = 0; i < 24; ++i) {
     const double factor = i / 6 % 2 == 1 ? -0.5 : 1;
@@ -99,10 +101,10 @@ TEST(Intervention, AScaleOfOneHeadDoesNotChangeOtherHeads) {
 TEST(Intervention, AnInputReplacesEarlierInterventions) {
   ParameterStore<double> store;
   store.Finalize(0);
-  Requests requests =
-      Requests().Intervene("site: '*residual' replace { scale: 3 }");
+  SiteRequestsBuilder requests =
+      SiteRequestsBuilder().Intervene("site: '*residual' replace { scale: 3 }");
   requests.Intervene("site: '*residual' replace { input {} }");
-  const auto pass = [&](const Requests& asked) {
+  const auto pass = [&](const SiteRequestsBuilder& asked) {
     Tape<double> tape;
     Forward<double> forward(tape, store, nullptr);
     ConfiguredHook<double> hook(asked, 0);
@@ -204,8 +206,8 @@ TEST(Intervention, AnOrderDependsOnTheExampleAndNotOnTheBatch) {
 }
 
 TEST(Intervention, AMeanIsTakenForEachHeadAndColumnOverAllPasses) {
-  const Requests requests =
-      Requests()
+  const SiteRequestsBuilder requests =
+      SiteRequestsBuilder()
           .Intervene("site: '*/context' head: 1 replace { mean {} }")
           .Intervene("site: '*/context' head: 0 replace { scale: 2 }");
   ParameterStore<double> store;
@@ -225,17 +227,17 @@ TEST(Intervention, AMeanIsTakenForEachHeadAndColumnOverAllPasses) {
   };
   const std::vector<double> two = {0, 1, 10, 20, 2, 3, 30, 40};
   const std::vector<double> one = {4, 5, 7, 7, 50, 0, 70, 20};
-  hook.CollectMeans(true);
+  hook.SetMeanCollectionMode(true);
   EXPECT_EQ(pass({2, 2, 1, 2}, two), two);
   EXPECT_EQ(pass({1, 2, 2, 2}, one), one);
-  hook.CollectMeans(false);
+  hook.SetMeanCollectionMode(false);
   EXPECT_THAT(pass({2, 2, 1, 2}, two), ElementsAre(0, 2, 40, 20, 4, 6, 40, 20));
   EXPECT_THAT(pass({1, 2, 2, 2}, one),
               ElementsAre(8, 10, 14, 14, 40, 20, 40, 20));
 }
 
 TEST(Intervention, AppliesWithinARangeOfSteps) {
-  const Requests requests = Requests().Intervene(
+  const SiteRequestsBuilder requests = SiteRequestsBuilder().Intervene(
       "site: '*' from_step: 2 to_step: 4 replace { zeros {} }");
   for (int64_t step = 0; step < 6; ++step) {
     EXPECT_EQ(RunPass(requests, step).value[0],
@@ -246,7 +248,7 @@ TEST(Intervention, AppliesWithinARangeOfSteps) {
 }
 
 TEST(Intervention, AppliesAfterEarlierInterventions) {
-  Requests requests = Replace("scale: 2");
+  SiteRequestsBuilder requests = Replace("scale: 2");
   requests.Intervene("site: '*' head: 0 replace { scale: 3 }");
   const std::vector<double> value = RunPass(requests).value;
   EXPECT_EQ(value[0], .25 * 6);
@@ -261,9 +263,9 @@ std::string Problems(const ConfigProblems& problems) {
   return text;
 }
 
-TEST(SiteRequests, ProblemsAreLocated) {
+TEST(SiteRequestsView, ProblemsAreLocated) {
   ConfigProblems problems;
-  Requests requests = Requests().Intervene("head: -1");
+  SiteRequestsBuilder requests = SiteRequestsBuilder().Intervene("head: -1");
   requests.Intervene("site: '*' replace { scale: 1e9 } from_step: 4 to_step: 4")
       .Probe("site: '' every: 0")
       .Probe("site: '*' statistic: MAX")
@@ -289,10 +291,10 @@ TEST(SiteRequests, ProblemsAreLocated) {
       "probe[3].window: must be in [0, 1000000000], got -1\n");
 }
 
-TEST(SiteRequests, AWindowThatNothingReadsIsANote) {
+TEST(SiteRequestsView, AWindowThatNothingReadsIsANote) {
   ConfigProblems problems;
-  const Requests requests =
-      Requests().Probe("site: '*' statistic: ENTROPY window: 8");
+  const SiteRequestsBuilder requests =
+      SiteRequestsBuilder().Probe("site: '*' statistic: ENTROPY window: 8");
   ValidateSiteRequests(requests, problems);
   EXPECT_EQ(Problems(problems), "");
   EXPECT_THAT(problems.notes(),
@@ -326,18 +328,18 @@ class SmallModel : public Model<float> {
   ParameterStore<float> store_;
 };
 
-TEST(SiteRequests, HookPointsAreFoundWithTwoExamples) {
+TEST(SiteRequestsView, HookPointsAreFoundWithTwoExamples) {
   SmallModel model;
   const SiteShapes sites = RecordSiteShapes(model, 0, {"*weights"});
   EXPECT_THAT(sites, ElementsAre(Pair("decoder/residual", Shape()),
                                  Pair("decoder/weights", Shape({2, 3, 2, 2}))));
 }
 
-TEST(SiteRequests, MissingHookPointsAreProblems) {
+TEST(SiteRequestsView, MissingHookPointsAreProblems) {
   SmallModel model;
   ConfigProblems problems;
-  Requests requests =
-      Requests().Intervene("site: '*/weights' head: 2 replace { permuted {} }");
+  SiteRequestsBuilder requests = SiteRequestsBuilder().Intervene(
+      "site: '*/weights' head: 2 replace { permuted {} }");
   requests.Probe("site: '*/weights' statistic: ENTROPY")
       .Probe("site: '*' statistic: MAX");
   ValidateSites(requests, 0, model, problems);
@@ -394,8 +396,8 @@ class CountingModel : public SmallModel {
 };
 
 TEST(CollectSiteMeans, ReadsExamplesThatAreSpreadEvenly) {
-  const Requests requests =
-      Requests().Intervene("site: 'state' replace { mean {} }");
+  const SiteRequestsBuilder requests =
+      SiteRequestsBuilder().Intervene("site: 'state' replace { mean {} }");
   const auto mean = [&](int64_t size) {
     CountingModel model(size);
     ConfiguredHook<float> hook(requests, 0);

@@ -11,10 +11,10 @@ namespace regard {
 
 void TakeStatistics(
     absl::Span<const std::unique_ptr<ConfiguredHook<float>>> hooks,
-    Ranks& ranks, StatisticSums* sums) {
-  std::vector<std::pair<std::string, StatisticSum>> measured;
+    Ranks& ranks, AccumulatedStatistics* sums) {
+  std::vector<std::pair<std::string, AccumulatedStatistic>> measured;
   for (const auto& hook : hooks) {
-    StatisticSums of_shard;
+    AccumulatedStatistics of_shard;
     hook->TakeStatistics(&of_shard);
     measured.insert(measured.end(), of_shard.begin(), of_shard.end());
   }

@@ -16,7 +16,7 @@ namespace regard {
 // other ranks' shards have measured nothing.
 void TakeStatistics(
     absl::Span<const std::unique_ptr<ConfiguredHook<float>>> hooks,
-    Ranks& ranks, StatisticSums* sums);
+    Ranks& ranks, AccumulatedStatistics* sums);
 
 }  // namespace regard
 

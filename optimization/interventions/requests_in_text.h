@@ -12,21 +12,21 @@
 
 namespace regard {
 
-struct Requests {
+struct SiteRequestsBuilder {
   google::protobuf::RepeatedPtrField<Intervention> intervene;
   google::protobuf::RepeatedPtrField<SiteStatistic> hook;
 
-  Requests& Intervene(const std::string& text) {
+  SiteRequestsBuilder& Intervene(const std::string& text) {
     REGARD_CHECK(
         google::protobuf::TextFormat::ParseFromString(text, intervene.Add()));
     return *this;
   }
-  Requests& Probe(const std::string& text) {
+  SiteRequestsBuilder& Probe(const std::string& text) {
     REGARD_CHECK(
         google::protobuf::TextFormat::ParseFromString(text, hook.Add()));
     return *this;
   }
-  operator SiteRequests() const { return {intervene, hook}; }
+  operator SiteRequestsView() const { return {intervene, hook}; }
 };
 
 }  // namespace regard

@@ -134,7 +134,7 @@ std::string NoSuchSiteMessage(const SiteShapes& sites,
                       "'");
 }
 
-void ValidateSiteRequests(const SiteRequests& requests,
+void ValidateSiteRequests(const SiteRequestsView& requests,
                           ConfigProblems& problems) {
   for (int i = 0; i < requests.intervene.size(); ++i) {
     const Intervention& intervention = requests.intervene[i];
@@ -175,7 +175,7 @@ void ValidateSiteRequests(const SiteRequests& requests,
   }
 }
 
-void ValidateSites(const SiteRequests& requests, uint64_t seed,
+void ValidateSites(const SiteRequestsView& requests, uint64_t seed,
                    Model<float>& model, ConfigProblems& problems) {
   if (requests.empty()) return;
   std::vector<std::string> patterns;

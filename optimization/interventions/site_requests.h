@@ -16,7 +16,7 @@
 
 namespace regard {
 
-struct SiteRequests {
+struct SiteRequestsView {
   const google::protobuf::RepeatedPtrField<Intervention>& intervene;
   const google::protobuf::RepeatedPtrField<SiteStatistic>& hook;
 
@@ -34,14 +34,14 @@ bool NeedsOnlyRowStatistics(SiteStatistic::Statistic statistic);
 
 // Adds the problems that can be found without the model, at `intervene[i]` and
 // `probe[i]`.
-void ValidateSiteRequests(const SiteRequests& requests,
+void ValidateSiteRequests(const SiteRequestsView& requests,
                           ConfigProblems& problems);
 
 // Adds the problems of requests that do not fit the hook points of `model`:
 // patterns that match no hook point, heads that do not exist, and requests for
 // attention weights at hook points with other values. Runs the model once,
 // unless there are no requests. The requests must be valid.
-void ValidateSites(const SiteRequests& requests, uint64_t seed,
+void ValidateSites(const SiteRequestsView& requests, uint64_t seed,
                    Model<float>& model, ConfigProblems& problems);
 
 // Returns the hook points of a training pass over a few examples, or of an

@@ -26,12 +26,12 @@ using ::testing::Pair;
 // Returns the statistics of an optimizer step with one shard for each element
 // of `parts`.
 std::vector<std::pair<std::string, double>> Report(
-    const Requests& requests, int64_t step,
+    const SiteRequestsBuilder& requests, int64_t step,
     const std::vector<std::vector<double>>& parts,
     const char* name = "weights") {
   ParameterStore<float> store;
   store.Finalize(0);
-  StatisticSums sums;
+  AccumulatedStatistics sums;
   for (const std::vector<double>& part : parts) {
     Tape<float> tape;
     Forward<float> forward(tape, store, nullptr);
@@ -54,7 +54,7 @@ std::vector<std::pair<std::string, double>> Report(
 }
 
 TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
-  Requests requests;
+  SiteRequestsBuilder requests;
   for (const char* statistic : {"ENTROPY", "NORM", "MAX", "TOP_KEY_SHARE",
                                 "FIRST_KEY_SHARE", "WINDOW_SHARE window: 1"}) {
     requests.Probe("site: 'step[*]/decoder/weights' every: 3 statistic: " +
@@ -83,7 +83,7 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
 // All statistics except NORM must request row statistics instead of the
 // weights.
 TEST(SiteStatistic, WeightsNeedOnlyTheirRows) {
-  Requests requests;
+  SiteRequestsBuilder requests;
   for (const char* statistic :
        {"ENTROPY", "MAX", "TOP_KEY_SHARE", "FIRST_KEY_SHARE",
         "WINDOW_SHARE window: 2", "WINDOW_SHARE window: 3"}) {
@@ -97,7 +97,8 @@ TEST(SiteStatistic, WeightsNeedOnlyTheirRows) {
   EXPECT_THAT(request.rows.windows, ElementsAre(2, 3));
   EXPECT_TRUE(hook.Request("attention/context").value);
   EXPECT_FALSE(hook.Request("attention/context").rows.any());
-  Requests norm = Requests().Probe("site: '*' every: 1 statistic: NORM");
+  SiteRequestsBuilder norm =
+      SiteRequestsBuilder().Probe("site: '*' every: 1 statistic: NORM");
   ConfiguredHook<double> of_norm(norm, 5);
   of_norm.BeginUpdate(0);
   EXPECT_TRUE(of_norm.Request("attention/weights").value);
@@ -107,8 +108,8 @@ TEST(SiteStatistic, WeightsNeedOnlyTheirRows) {
 }
 
 TEST(SiteStatistic, IsNamedByTheStepThatItsPatternChooses) {
-  Requests requests =
-      Requests().Probe("site: 'step[1]/*' every: 1 statistic: MAX");
+  SiteRequestsBuilder requests =
+      SiteRequestsBuilder().Probe("site: 'step[1]/*' every: 1 statistic: MAX");
   requests.Probe("site: '*/state' every: 1 statistic: MAX");
   EXPECT_THAT(Report(requests, 0, {{1, 2}}, "state"),
               ElementsAre(Pair("probe/step[*]/decoder/state/max", 2),
@@ -116,8 +117,8 @@ TEST(SiteStatistic, IsNamedByTheStepThatItsPatternChooses) {
 }
 
 TEST(SiteStatistic, TheLargestElementIsNanIfAnyIsNan) {
-  const Requests requests =
-      Requests().Probe("site: '*' every: 1 statistic: MAX");
+  const SiteRequestsBuilder requests =
+      SiteRequestsBuilder().Probe("site: '*' every: 1 statistic: MAX");
   const double nan = std::nan("");
   for (const std::vector<std::vector<double>>& shards :
        {std::vector<std::vector<double>>{{1, nan}, {3, 2}},
@@ -128,7 +129,8 @@ TEST(SiteStatistic, TheLargestElementIsNanIfAnyIsNan) {
 }
 
 TEST(SiteStatistic, SeesTheResultOfAnIntervention) {
-  Requests requests = Requests().Intervene("site: '*' replace { scale: -2 }");
+  SiteRequestsBuilder requests =
+      SiteRequestsBuilder().Intervene("site: '*' replace { scale: -2 }");
   requests.Probe("site: '*' every: 1 statistic: MAX");
   EXPECT_THAT(Report(requests, 0, {{-1, -3}}, "state"),
               ElementsAre(Pair("probe/step[*]/decoder/state/max", 6)));

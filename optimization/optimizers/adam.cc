@@ -20,7 +20,7 @@ Adam<T>::Adam(const AdamOptions& options, ParameterStore<T>& parameters)
 }
 
 template <typename T>
-void Adam<T>::Apply(const ParameterUpdate<T>& update) {
+void Adam<T>::Apply(const ParameterRangeUpdate<T>& update) {
   const double rate = update.learning_rate;
   const double weight_decay =
       IsDecayed(update.parameter, options_.decayed) ? options_.weight_decay : 0;

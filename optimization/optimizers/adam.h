@@ -26,7 +26,7 @@ class Adam : public Optimizer<T> {
   Adam(const AdamOptions& options, ParameterStore<T>& parameters);
 
  protected:
-  void Apply(const ParameterUpdate<T>& update) override;
+  void Apply(const ParameterRangeUpdate<T>& update) override;
 
  private:
   const AdamOptions options_;

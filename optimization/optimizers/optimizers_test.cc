@@ -82,7 +82,7 @@ TEST(OptimizerTest, AnUpdateMakesPackedCopiesOutOfDate) {
   PackedPart<double>* const part =
       store.packed(0).FindOrAdd({0, 1, 1, 1}, PackedForm::kTranspose);
   const ConstMatrix<double> weight(store.values().data(), 1, 1);
-  part->Pack(weight);
+  part->PackIfOutdated(weight);
   ASSERT_NE(part->WithCurrent(weight).panels, nullptr);
   optimizer->Update({.learning_rate = 0.1, .gradient = gradient.span()}, pool);
   EXPECT_EQ(part->WithCurrent(weight).panels, nullptr);

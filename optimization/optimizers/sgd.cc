@@ -20,7 +20,7 @@ Sgd<T>::Sgd(const SgdOptions& options, ParameterStore<T>& parameters)
 }
 
 template <typename T>
-void Sgd<T>::Apply(const ParameterUpdate<T>& update) {
+void Sgd<T>::Apply(const ParameterRangeUpdate<T>& update) {
   const T rate = static_cast<T>(update.learning_rate);
   const T decay = static_cast<T>(IsDecayed(update.parameter, options_.decayed)
                                      ? options_.weight_decay

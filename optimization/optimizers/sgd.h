@@ -22,7 +22,7 @@ class Sgd : public Optimizer<T> {
   Sgd(const SgdOptions& options, ParameterStore<T>& parameters);
 
  protected:
-  void Apply(const ParameterUpdate<T>& update) override;
+  void Apply(const ParameterRangeUpdate<T>& update) override;
 
  private:
   const SgdOptions options_;

@@ -98,7 +98,7 @@ MpiRanks::MpiRanks(int* argc, char*** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   machines_ = Machines(size_);
   MPI_Comm_dup(MPI_COMM_WORLD, &beats_);
-  if (size_ > 1) watch_ = std::thread([this] { ExchangeHeartbeats(); });
+  if (size_ > 1) watch_ = std::thread([this] { ExchangeHeartbeatsUntilEnd(); });
 }
 
 void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
@@ -163,7 +163,7 @@ void MpiRanks::EndAll(int code) {
   std::_Exit(code);
 }
 
-bool MpiRanks::WaitBrieflyForEnd() {
+bool MpiRanks::SleepAndCheckEnding() {
   std::unique_lock<std::mutex> lock(mutex_);
   if (ending_) {
     lock.unlock();
@@ -173,7 +173,7 @@ bool MpiRanks::WaitBrieflyForEnd() {
   return changed_.wait_for(lock, kBetweenBeats, [this] { return ending_; });
 }
 
-void MpiRanks::ExchangeHeartbeats() {
+void MpiRanks::ExchangeHeartbeatsUntilEnd() {
   const int next = (rank_ + 1) % size_;
   const int previous = (rank_ + size_ - 1) % size_;
   char said = kBeat;
@@ -186,7 +186,7 @@ void MpiRanks::ExchangeHeartbeats() {
   Clock::time_point last_turn = last_heard;
   for (bool ending = false;
        !parted || said != kGoodbye || saying != MPI_REQUEST_NULL;
-       ending = WaitBrieflyForEnd()) {
+       ending = SleepAndCheckEnding()) {
     int done = 0;
     MPI_Test(&saying, &done, MPI_STATUS_IGNORE);
     if (done != 0 && said != kGoodbye) {

@@ -40,10 +40,10 @@ class MpiRanks : public Ranks {
  private:
   // Sends signs of life to the previous rank, and listens to the next rank,
   // until both ranks have ended.
-  void ExchangeHeartbeats();
+  void ExchangeHeartbeatsUntilEnd();
   // Sleeps for a moment. After End() has been called, sleeps for a shorter
   // time. Returns whether End() has been called.
-  bool WaitBrieflyForEnd();
+  bool SleepAndCheckEnding();
   [[noreturn]] void EndAll(int code);
 
   int rank_ = 0;

@@ -65,7 +65,7 @@ void RankSum<T>::GatherToRankZero(absl::Span<T> slab) {
 }
 
 template <typename T>
-void RankSum<T>::Add(GradientSlab<T>& slab) {
+void RankSum<T>::ReduceScatter(GradientSlab<T>& slab) {
   marks_.resize(slab.marks().size());
   for (size_t level = 0; level + 1 < held_.size(); ++level) {
     const ChunkRange kept = held_[level + 1];

@@ -40,13 +40,13 @@ class RankSum {
   // Sets the chunks own() of `slab` to the sum of all ranks' slabs, and its
   // marks to the union of all marks. The values of other chunks become invalid,
   // except that unmarked rows stay zero. Allocates only at the first call.
-  void Add(GradientSlab<T>& slab);
+  void ReduceScatter(GradientSlab<T>& slab);
 
   // Fills the chunks of `values` outside of own(). `values` has `width`
   // elements for each chunk, possibly fewer for the last chunk. Allocates
   // nothing.
   template <typename U>
-  void Gather(int64_t width, absl::Span<U> values) {
+  void AllGather(int64_t width, absl::Span<U> values) {
     for (size_t level = held_.size() - 1; level-- > 0;) {
       ranks_.Exchange(
           Partner(level),

@@ -41,7 +41,7 @@ Chooser::Chooser(const SearchInputs& inputs, const SearchConfig& config,
       vocabulary_(inputs.members[0].decoder->head().vocabulary()),
       width_(config.has_sampling() ? config.n_best() : config.beam()),
       normalized_(inputs.members.size() > 1 ||
-                  (Repetition::IsOn(config) && config.beam() > 1)),
+                  (RepetitionProcessor::IsOn(config) && config.beam() > 1)),
       random_(config.sampling().seed(), "sampling") {
   REGARD_CHECK(inputs.on_choice == nullptr || width_ == 1)
       << width_ << " hypotheses of a source, of which each choice is wanted";
@@ -50,14 +50,14 @@ Chooser::Chooser(const SearchInputs& inputs, const SearchConfig& config,
   } else {
     best_.emplace(2 * width_, vocabulary_, arena);
   }
-  if (Repetition::IsOn(config)) {
+  if (RepetitionProcessor::IsOn(config)) {
     repetition_.emplace(config, vocabulary_, arena);
   }
 }
 
 absl::Span<const int32_t> Chooser::IdsWithPrompt(
-    const SourceSearchState& source, const PartialHypothesis& partial) {
-  const int64_t choices = HypothesisLength(source);
+    const SourceSearchState& source, const TracedHypothesis& partial) {
+  const int64_t choices = NumPreviousChoices(source);
   text_.assign(source.prompt.begin(), source.prompt.end());
   text_.resize(source.prompt.size() + static_cast<size_t>(choices));
   auto place = text_.rbegin();
@@ -75,7 +75,8 @@ void Chooser::ApplyRepetition(const SourceSearchState& source) {
     const absl::Span<float> row(source.scores + b * vocabulary_,
                                 static_cast<size_t>(vocabulary_));
     if (normalized_ && inputs_.members.size() == 1) {
-      const LogNormalizer normalizer = NormalizerOf(row.data(), vocabulary_);
+      const RowLogSoftmax normalizer =
+          MakeRowLogSoftmax(row.data(), vocabulary_);
       std::transform(row.begin(), row.end(), row.begin(), normalizer);
     }
     repetition_->Apply(IdsWithPrompt(source, source.beams[b]), row);
@@ -87,7 +88,7 @@ void Chooser::Extend(SourceSearchState* source) {
   // If the beginning id is also the ending id, it may be generated as the
   // ending id.
   const bool begin_ends = special_.begin == special_.end;
-  const bool may_end = HypothesisLength(*source) >= config_.min_length();
+  const bool may_end = NumPreviousChoices(*source) >= config_.min_length();
   absl::Span<const int32_t> passed_over(excluded);
   if (may_end) passed_over = passed_over.first(begin_ends ? 1 : 2);
   if (repetition_) ApplyRepetition(*source);
@@ -95,15 +96,15 @@ void Chooser::Extend(SourceSearchState* source) {
   if (config_.has_sampling()) {
     ExtendSamples(passed_over, source);
   } else if (IsLastStep(*source) && has_end && may_end && !inputs_.cut) {
-    EndBeams(passed_over, source);
+    ForceEndIdOnBeams(passed_over, source);
   } else {
     ExtendBeams(passed_over, source);
   }
 }
 
 // Returns whether this choice completes its hypothesis.
-bool Chooser::Completes(const PartialHypothesis& partial,
-                        const SourceSearchState& source) const {
+bool Chooser::IsCompleteAfterChoice(const TracedHypothesis& partial,
+                                    const SourceSearchState& source) const {
   if (partial.last == special_.end) return true;
   if (inputs_.cut && IsLastStep(source)) return true;
   if (inputs_.completes == nullptr) return false;
@@ -115,18 +116,18 @@ bool Chooser::Completes(const PartialHypothesis& partial,
       });
 }
 
-void Chooser::AddHypothesis(const PartialHypothesis& partial, bool completes,
+void Chooser::AddHypothesis(const TracedHypothesis& partial, bool completes,
                             SourceSearchState* source) {
   source->last_step = trace_.step();
   if (completes) {
-    EndHypothesis(partial, HypothesisLength(*source) + 1, /*complete=*/true,
+    EndHypothesis(partial, NumPreviousChoices(*source) + 1, /*complete=*/true,
                   source);
   } else {
     source->beams[source->num_beams++] = partial;
   }
 }
 
-void Chooser::EndHypothesis(const PartialHypothesis& partial, int64_t length,
+void Chooser::EndHypothesis(const TracedHypothesis& partial, int64_t length,
                             bool complete, SourceSearchState* source) {
   source->ended.Add({.partial = partial,
                      .length = length,
@@ -155,10 +156,10 @@ void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
   for (const Continuation& next : best_->best()) {
     const bool among_best = rank++ < width_;
     if (!among_best && source->num_beams == width_) break;
-    const PartialHypothesis partial = {
+    const TracedHypothesis partial = {
         next.log_probability,
         static_cast<int32_t>(source->first_row) + next.beam, next.id, 0};
-    const bool completes = Completes(partial, *source);
+    const bool completes = IsCompleteAfterChoice(partial, *source);
     if (completes && !among_best) continue;
     AddHypothesis(partial, completes, source);
   }
@@ -166,13 +167,13 @@ void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
 
 // Ends all hypotheses with the ending id. Drops the hypotheses for which this
 // id is impossible, unless it is impossible for all of them.
-void Chooser::EndBeams(absl::Span<const int32_t> excluded,
-                       SourceSearchState* source) {
+void Chooser::ForceEndIdOnBeams(absl::Span<const int32_t> excluded,
+                                SourceSearchState* source) {
   for (int64_t b = 0; b < source->num_beams; ++b) {
     const float* const logits = source->scores + b * vocabulary_;
-    const double log_probability =
-        source->beams[b].log_probability +
-        static_cast<double>(Normalizer(logits)(logits[special_.end]));
+    const double log_probability = source->beams[b].log_probability +
+                                   static_cast<double>(LogProbabilityFunction(
+                                       logits)(logits[special_.end]));
     if (!std::isfinite(log_probability)) continue;
     const absl::Span<const float> row(logits, static_cast<size_t>(vocabulary_));
     AddHypothesis({log_probability, static_cast<int32_t>(source->first_row + b),
@@ -183,19 +184,19 @@ void Chooser::EndBeams(absl::Span<const int32_t> excluded,
   if (source->last_step == trace_.step()) source->num_beams = 0;
 }
 
-LogNormalizer Chooser::Normalizer(const float* row) const {
-  return normalized_ ? LogNormalizer() : NormalizerOf(row, vocabulary_);
+RowLogSoftmax Chooser::LogProbabilityFunction(const float* row) const {
+  return normalized_ ? RowLogSoftmax() : MakeRowLogSoftmax(row, vocabulary_);
 }
 
 void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
                             SourceSearchState* source) {
-  const int64_t choices = HypothesisLength(*source);
+  const int64_t choices = NumPreviousChoices(*source);
   // At the first step, all samples start from the same hypothesis.
   const int64_t count = choices == 0 ? width_ : source->num_beams;
   source->num_beams = 0;
   for (int64_t i = 0; i < count; ++i) {
-    PartialHypothesis partial =
-        choices == 0 ? PartialHypothesis{0, 0, 0, static_cast<int32_t>(i)}
+    TracedHypothesis partial =
+        choices == 0 ? TracedHypothesis{0, 0, 0, static_cast<int32_t>(i)}
                      : source->beams[i];
     const int64_t row = choices == 0 ? 0 : i;
     const float* const logits = source->scores + row * vocabulary_;
@@ -209,14 +210,14 @@ void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
       continue;
     }
     partial.log_probability +=
-        static_cast<double>(Normalizer(logits)(logits[id]));
+        static_cast<double>(LogProbabilityFunction(logits)(logits[id]));
     partial.row = static_cast<int32_t>(source->first_row + row);
     partial.last = id;
-    AddHypothesis(partial, Completes(partial, *source), source);
+    AddHypothesis(partial, IsCompleteAfterChoice(partial, *source), source);
   }
 }
 
-bool Chooser::IsDone(const SourceSearchState& source) {
+bool Chooser::ReportAndCheckDone(const SourceSearchState& source) {
   return !ReportChoice(source) || source.num_beams == 0 ||
          source.last_step < trace_.step() || IsLastStep(source) ||
          (source.ended.full() && !CanImprove(source));
@@ -228,8 +229,8 @@ bool Chooser::CanImprove(const SourceSearchState& source) const {
   const double least = source.ended.best()[config_.n_best() - 1].score;
   const auto lives = source.beams.first(static_cast<size_t>(source.num_beams));
   return std::any_of(
-      lives.begin(), lives.end(), [&](const PartialHypothesis& partial) {
-        return LengthNormalizedScore(partial, HypothesisLength(source) + 1) >
+      lives.begin(), lives.end(), [&](const TracedHypothesis& partial) {
+        return LengthNormalizedScore(partial, NumPreviousChoices(source) + 1) >
                least;
       });
 }
@@ -240,23 +241,23 @@ bool Chooser::ReportChoice(const SourceSearchState& source) const {
   if (inputs_.on_choice == nullptr || source.last_step < trace_.step()) {
     return true;
   }
-  const PartialHypothesis& only = source.ended.best().empty()
-                                      ? source.beams[0]
-                                      : source.ended.best()[0].partial;
+  const TracedHypothesis& only = source.ended.best().empty()
+                                     ? source.beams[0]
+                                     : source.ended.best()[0].partial;
   return only.last == special_.end ||
          inputs_.on_choice(source.index, only.last);
 }
 
 // The length penalty of Wu et al., "Google's neural machine translation
 // system", 2016, section 7.
-double Chooser::LengthNormalizedScore(const PartialHypothesis& partial,
+double Chooser::LengthNormalizedScore(const TracedHypothesis& partial,
                                       int64_t length) const {
   return partial.log_probability /
          std::pow((5 + static_cast<double>(length)) / 6,
                   config_.length_penalty());
 }
 
-double Chooser::ScoreOf(const PartialHypothesis& partial, int64_t length,
+double Chooser::ScoreOf(const TracedHypothesis& partial, int64_t length,
                         const SourceSearchState& source) {
   const double score = LengthNormalizedScore(partial, length);
   if (config_.coverage_penalty() == 0 || trace_.time() == 0) return score;
@@ -269,7 +270,7 @@ double Chooser::ScoreOf(const PartialHypothesis& partial, int64_t length,
   return score + config_.coverage_penalty() * sum;
 }
 
-void Chooser::SumCoverage(const PartialHypothesis& partial, int64_t length,
+void Chooser::SumCoverage(const TracedHypothesis& partial, int64_t length,
                           const SourceSearchState& source) {
   coverage_.assign(static_cast<size_t>(source.memory_size), 0.0F);
   trace_.TraceBack(partial, source.first_step + length - 1, source.first_step,
@@ -312,7 +313,8 @@ Hypothesis Chooser::HypothesisOf(const EndedHypothesis& ended,
   return hypothesis;
 }
 
-std::vector<Hypothesis> Chooser::Results(SourceSearchState* source) {
+std::vector<Hypothesis> Chooser::FinishAndCollectResults(
+    SourceSearchState* source) {
   const int64_t length =
       source->last_step < 0 ? 0 : source->last_step - source->first_step + 1;
   for (int64_t b = 0; b < source->num_beams; ++b) {

@@ -34,48 +34,49 @@ class Chooser {
   // Chooses continuations from the source's scores, which it may change.
   void Extend(SourceSearchState* source);
   // Returns whether the source is done. Must be called after Extend().
-  bool IsDone(const SourceSearchState& source);
+  bool ReportAndCheckDone(const SourceSearchState& source);
   // Returns the hypotheses of a source that is done.
-  std::vector<Hypothesis> Results(SourceSearchState* source);
+  std::vector<Hypothesis> FinishAndCollectResults(SourceSearchState* source);
 
   // Returns the prompt and the ids of a hypothesis that is unfinished after the
   // last step. Valid until the next call.
   absl::Span<const int32_t> IdsWithPrompt(const SourceSearchState& source,
-                                          const PartialHypothesis& partial);
+                                          const TracedHypothesis& partial);
 
  private:
   void ApplyRepetition(const SourceSearchState& source);
   void ExtendBeams(absl::Span<const int32_t> excluded,
                    SourceSearchState* source);
-  void EndBeams(absl::Span<const int32_t> excluded, SourceSearchState* source);
+  void ForceEndIdOnBeams(absl::Span<const int32_t> excluded,
+                         SourceSearchState* source);
   void ExtendSamples(absl::Span<const int32_t> excluded,
                      SourceSearchState* source);
   // Returns the function that turns a row of scores into log-probabilities.
-  LogNormalizer Normalizer(const float* row) const;
-  bool Completes(const PartialHypothesis& partial,
-                 const SourceSearchState& source) const;
-  void AddHypothesis(const PartialHypothesis& partial, bool completes,
+  RowLogSoftmax LogProbabilityFunction(const float* row) const;
+  bool IsCompleteAfterChoice(const TracedHypothesis& partial,
+                             const SourceSearchState& source) const;
+  void AddHypothesis(const TracedHypothesis& partial, bool completes,
                      SourceSearchState* source);
-  void EndHypothesis(const PartialHypothesis& partial, int64_t length,
+  void EndHypothesis(const TracedHypothesis& partial, int64_t length,
                      bool complete, SourceSearchState* source);
 
   // The number of choices of a hypothesis before this step.
-  int64_t HypothesisLength(const SourceSearchState& source) const {
+  int64_t NumPreviousChoices(const SourceSearchState& source) const {
     return trace_.step() - source.first_step;
   }
   bool IsLastStep(const SourceSearchState& source) const {
-    return HypothesisLength(source) + 1 >= source.most;
+    return NumPreviousChoices(source) + 1 >= source.most;
   }
   bool CanImprove(const SourceSearchState& source) const;
   bool ReportChoice(const SourceSearchState& source) const;
   // Returns the log-probability divided by the length penalty.
-  double LengthNormalizedScore(const PartialHypothesis& partial,
+  double LengthNormalizedScore(const TracedHypothesis& partial,
                                int64_t length) const;
   // Returns LengthNormalizedScore() plus the coverage term, which is at most 0.
-  double ScoreOf(const PartialHypothesis& partial, int64_t length,
+  double ScoreOf(const TracedHypothesis& partial, int64_t length,
                  const SourceSearchState& source);
   // Sums the attention that each position of the memory received.
-  void SumCoverage(const PartialHypothesis& partial, int64_t length,
+  void SumCoverage(const TracedHypothesis& partial, int64_t length,
                    const SourceSearchState& source);
   Hypothesis HypothesisOf(const EndedHypothesis& ended,
                           const SourceSearchState& source) const;
@@ -92,7 +93,7 @@ class Chooser {
   const RandomStream random_;
   std::optional<BestContinuations> best_;
   std::optional<Sampler> sampler_;
-  std::optional<Repetition> repetition_;
+  std::optional<RepetitionProcessor> repetition_;
   std::vector<float> coverage_;  // [memory positions], result of SumCoverage()
   std::vector<int32_t> text_;    // result of IdsWithPrompt()
 };

@@ -46,7 +46,7 @@ float LogSum(const float* x, int64_t n, float max) {
 
 }  // namespace
 
-LogNormalizer NormalizerOf(const float* logits, int64_t vocabulary) {
+RowLogSoftmax MakeRowLogSoftmax(const float* logits, int64_t vocabulary) {
   const float max = MaxRow(logits, vocabulary);
   return {max, LogSum(logits, vocabulary, max)};
 }
@@ -80,7 +80,7 @@ BestContinuations::BestContinuations(int64_t most, int64_t vocabulary,
       best_(arena.New<Continuation>(most)),
       block_maxima_(arena.New<float>((vocabulary + kBlock - 1) / kBlock)) {}
 
-double BestContinuations::LowestKeptLogProbability() const {
+double BestContinuations::MinLogProbabilityToKeep() const {
   return full() ? best_[count_ - 1].log_probability
                 : std::numeric_limits<double>::lowest();
 }
@@ -120,16 +120,16 @@ void BestContinuations::AddLogits(int32_t beam, double so_far,
 void BestContinuations::AddLogProbabilities(int32_t beam, double so_far,
                                             const float* log_probabilities) {
   FindBlockMaxima(log_probabilities);
-  AddRow(beam, so_far, log_probabilities, LogNormalizer());
+  AddRow(beam, so_far, log_probabilities, RowLogSoftmax());
 }
 
 void BestContinuations::AddRow(int32_t beam, double so_far, const float* row,
-                               const LogNormalizer& normalizer) {
+                               const RowLogSoftmax& normalizer) {
   const auto extended = [&](float logit) {
     return so_far + static_cast<double>(normalizer(logit));
   };
   const int64_t blocks = (vocabulary_ + kBlock - 1) / kBlock;
-  double least = LowestKeptLogProbability();
+  double least = MinLogProbabilityToKeep();
   for (int64_t i = 0; i < blocks; ++i) {
     // Rounding is monotonic, so no id of a block can be better than the block's
     // largest logit.
@@ -144,7 +144,7 @@ void BestContinuations::AddRow(int32_t beam, double so_far, const float* row,
         continue;
       }
       Insert({log_probability, beam, id});
-      least = LowestKeptLogProbability();
+      least = MinLogProbabilityToKeep();
     }
   }
 }

@@ -11,13 +11,13 @@
 namespace regard {
 
 // Computes the log-softmax of a row of logits, one element at a time.
-struct LogNormalizer {
+struct RowLogSoftmax {
   float max = 0;
   float log_sum = 0;  // log(sum(exp(logit - max)))
 
   float operator()(float logit) const { return (logit - max) - log_sum; }
 };
-LogNormalizer NormalizerOf(const float* logits, int64_t vocabulary);
+RowLogSoftmax MakeRowLogSoftmax(const float* logits, int64_t vocabulary);
 
 // Computes sum[i] = log(exp(sum[i]) + exp(x[i])) without underflow. -inf is the
 // logarithm of 0.
@@ -62,11 +62,11 @@ class BestContinuations {
   bool full() const { return count_ == most_; }
   // The lowest log-probability that may still be kept. Finite, so that
   // probability 0 never qualifies.
-  double LowestKeptLogProbability() const;
+  double MinLogProbabilityToKeep() const;
   // Fills block_maxima_. Returns the greatest element of the row.
   float FindBlockMaxima(const float* row);
   void AddRow(int32_t beam, double so_far, const float* row,
-              const LogNormalizer& normalizer);
+              const RowLogSoftmax& normalizer);
   void Insert(const Continuation& continuation);
 
   const int64_t most_;

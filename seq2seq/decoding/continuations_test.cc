@@ -159,7 +159,7 @@ TEST(BestContinuationsTest, ARowOfNanHasNoContinuations) {
 
 TEST(LogNormalizerTest, IsTheLogSoftmax) {
   const float logits[] = {1, 2, 3};
-  const LogNormalizer normalizer = NormalizerOf(logits, 3);
+  const RowLogSoftmax normalizer = MakeRowLogSoftmax(logits, 3);
   const double sum = std::exp(-2) + std::exp(-1) + 1;
   EXPECT_NEAR(normalizer(1), -2 - std::log(sum), 1e-6);
   EXPECT_NEAR(normalizer(3), -std::log(sum), 1e-6);

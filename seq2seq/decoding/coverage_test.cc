@@ -22,10 +22,10 @@ namespace {
 // A decoder that attends to exactly one of two keys, as a sparse normalizer may
 // do. It attends to the second key after `id`, and to the first key after any
 // other id.
-class SparseDecoder : public NGramDecoder {
+class SparseDecoder : public BigramDecoder {
  public:
   explicit SparseDecoder(std::vector<std::vector<double>> p, int32_t id = -1)
-      : NGramDecoder(std::move(p)), id_(id) {}
+      : BigramDecoder(std::move(p)), id_(id) {}
 
   Var<float> Advance(Forward<float>& forward, absl::Span<const int32_t> ids,
                      absl::Span<const int32_t> lengths,
@@ -39,7 +39,7 @@ class SparseDecoder : public NGramDecoder {
       weights.data()[2 * i + (ids[static_cast<size_t>(i)] == id_ ? 1 : 0)] = 1;
     }
     forward.Site("weights", weights);
-    return NGramDecoder::Advance(forward, ids, lengths, state);
+    return BigramDecoder::Advance(forward, ids, lengths, state);
   }
 
  private:
@@ -56,7 +56,7 @@ std::vector<Hypothesis> Best(const SparseDecoder& decoder, int beam,
   const EnsembleMember member = {&decoder, &forward, [](Forward<float>&) {
                                    return Memory<float>{.sources = 1};
                                  }};
-  const SearchSource source = {.max_length = 6};
+  const SourceSearchInputs source = {.max_length = 6};
   SearchConfig config;
   config.set_beam(beam);
   config.set_n_best(beam);

@@ -8,14 +8,14 @@
 
 namespace regard {
 
-EnsembleReader::EnsembleReader(absl::Span<const EnsembleMember> members,
-                               SearchConfig::EnsembleMean mean,
-                               bool want_alignment)
+IncrementalEnsembleDecoder::IncrementalEnsembleDecoder(
+    absl::Span<const EnsembleMember> members, SearchConfig::EnsembleMean mean,
+    bool want_alignment)
     : members_(members), mean_(mean), want_alignment_(want_alignment) {
   for (const EnsembleMember& member : members_) member.forward->BeginStep();
 }
 
-Var<float> EnsembleReader::CombineLogits(
+Var<float> IncrementalEnsembleDecoder::AverageMemberScores(
     absl::FunctionRef<Var<float>(size_t member)> read) const {
   Var<float> sum = read(0);
   if (members_.size() == 1) return sum;
@@ -37,8 +37,9 @@ Var<float> EnsembleReader::CombineLogits(
   return sum;
 }
 
-Var<float> EnsembleReader::Begin(absl::Span<const int32_t> ids, int64_t sources,
-                                 int64_t max_rows) {
+Var<float> IncrementalEnsembleDecoder::Begin(absl::Span<const int32_t> ids,
+                                             int64_t sources,
+                                             int64_t max_rows) {
   const bool again = !readers_.empty();
   readers_.clear();
   for (const EnsembleMember& member : members_) {
@@ -49,19 +50,22 @@ Var<float> EnsembleReader::Begin(absl::Span<const int32_t> ids, int64_t sources,
   return Advance(ids);
 }
 
-Var<float> EnsembleReader::Advance(absl::Span<const int32_t> ids) {
-  return CombineLogits([&](size_t m) { return readers_[m]->Advance(ids); });
+Var<float> IncrementalEnsembleDecoder::Advance(absl::Span<const int32_t> ids) {
+  return AverageMemberScores(
+      [&](size_t m) { return readers_[m]->Advance(ids); });
 }
 
-Var<float> EnsembleReader::AddSources(absl::Span<const int32_t> ids,
-                                      int64_t sources) {
-  return CombineLogits(
+Var<float> IncrementalEnsembleDecoder::AddSources(absl::Span<const int32_t> ids,
+                                                  int64_t sources) {
+  return AverageMemberScores(
       [&](size_t m) { return readers_[m]->AddSources(ids, sources); });
 }
 
-void EnsembleReader::SelectRows(absl::Span<const int32_t> rows,
-                                int64_t rows_per_source) {
-  for (const auto& reader : readers_) reader->SelectRows(rows, rows_per_source);
+void IncrementalEnsembleDecoder::EndStepWithRows(absl::Span<const int32_t> rows,
+                                                 int64_t rows_per_source) {
+  for (const auto& reader : readers_) {
+    reader->EndStepWithRows(rows, rows_per_source);
+  }
 }
 
 }  // namespace regard

@@ -19,17 +19,18 @@ namespace regard {
 // Reads ids with all members of an ensemble.
 //
 // A step is Begin() or Advance(), then AddSources() if sources are added, then
-// SelectRows(). Begin(), Advance() and AddSources() return one row of scores
-// for each row that was read. If there is one member, the scores are its
+// EndStepWithRows(). Begin(), Advance() and AddSources() return one row of
+// scores for each row that was read. If there is one member, the scores are its
 // logits. Otherwise, they are log-probabilities, averaged over the members (see
 // ensemble_mean). The caller may overwrite the scores, which are valid until
-// SelectRows().
-class EnsembleReader {
+// EndStepWithRows().
+class IncrementalEnsembleDecoder {
  public:
   // `members` share a vocabulary and must outlive this object. The first member
   // gives the alignment. Begins a step of each member's Forward.
-  EnsembleReader(absl::Span<const EnsembleMember> members,
-                 SearchConfig::EnsembleMean mean, bool want_alignment);
+  IncrementalEnsembleDecoder(absl::Span<const EnsembleMember> members,
+                             SearchConfig::EnsembleMean mean,
+                             bool want_alignment);
 
   // Drops everything that was read before, and reads the first ids of the
   // sources, [sources, n]. Later steps may have at most `max_rows` rows. Each
@@ -40,8 +41,8 @@ class EnsembleReader {
   Var<float> Advance(absl::Span<const int32_t> ids);
   // Calls IncrementalDecoder::AddSources() of each member.
   Var<float> AddSources(absl::Span<const int32_t> ids, int64_t sources);
-  // Calls IncrementalDecoder::SelectRows() of each member.
-  void SelectRows(absl::Span<const int32_t> rows, int64_t rows_per_source);
+  // Calls IncrementalDecoder::EndStepWithRows() of each member.
+  void EndStepWithRows(absl::Span<const int32_t> rows, int64_t rows_per_source);
 
   // These functions return the values of the first member; see
   // IncrementalDecoder.
@@ -51,7 +52,7 @@ class EnsembleReader {
 
  private:
   // Combines the members' logits, which read(member) returns.
-  Var<float> CombineLogits(
+  Var<float> AverageMemberScores(
       absl::FunctionRef<Var<float>(size_t member)> read) const;
 
   const absl::Span<const EnsembleMember> members_;

@@ -70,7 +70,7 @@ class GrowingSearchTest : public ::testing::Test {
   std::vector<std::vector<Hypothesis>> SearchFor(
       const std::vector<int>& which, const std::string& config,
       absl::Span<const int32_t> prompt = {}) {
-    std::vector<SearchSource> sources;
+    std::vector<SourceSearchInputs> sources;
     const size_t n = prompt.size() / which.size();
     for (size_t i = 0; i < which.size(); ++i) {
       sources.push_back({.max_length = 4 + which[i] % 5,
@@ -200,7 +200,7 @@ TEST(GrowingDecoderTest, PromptsOfSeveralLengthsAreIndependent) {
                                     {&second, &two.forward()}};
   const std::vector<Ids> prompts = {{2, 4, 5, 6, 7}, {},        {2, 7}, {9},
                                     {2, 4, 5, 6, 8}, Ids(20, 5)};
-  std::vector<SearchSource> sources;
+  std::vector<SourceSearchInputs> sources;
   for (size_t i = 0; i < prompts.size(); ++i) {
     sources.push_back({.max_length = 9, .key = i, .prompt = prompts[i]});
   }
@@ -225,8 +225,8 @@ TEST(GrowingDecoderDeathTest, RefusesPromptsOfSeveralLengthsWithAMemory) {
   TestMember member(decoder);
   const EnsembleMember members[] = {member.MakeMember(2)};
   const Ids prompt = {2, 3};
-  const SearchSource sources[] = {{.max_length = 9},
-                                  {.max_length = 9, .prompt = prompt}};
+  const SourceSearchInputs sources[] = {{.max_length = 9},
+                                        {.max_length = 9, .prompt = prompt}};
   EXPECT_DEATH(Search({.members = members, .sources = sources}, Parse("")),
                "a memory, and a window or prompts of several lengths");
   const EnsembleMember free[] = {{&decoder, &member.forward()}};
@@ -239,13 +239,13 @@ TEST(GrowingDecoderTest, NothingIsGeneratedPastTheLongestPosition) {
   const GrowingDecoder<float> decoder(12, /*longest=*/5, 3);
   TestMember member(decoder);
   const EnsembleMember members[] = {member.MakeMember(2)};
-  SearchSource sources[] = {{.max_length = 100}, {.max_length = 3}};
+  SourceSearchInputs sources[] = {{.max_length = 100}, {.max_length = 3}};
   const int32_t prompts[] = {2, 5, 6, 2, 7, 4};
   sources[0].prompt = absl::MakeConstSpan(prompts).first(3);
   sources[1].prompt = absl::MakeConstSpan(prompts).last(3);
   const auto found =
       Search({.members = members, .sources = sources}, Parse("min_length: 50"));
-  for (SearchSource& source : sources) source.prompt = {};
+  for (SourceSearchInputs& source : sources) source.prompt = {};
   // The outputs at positions 2, 3 and 4 choose one id each.
   EXPECT_EQ(found[0][0].ids.size(), 3);
   EXPECT_FALSE(found[0][0].finished);

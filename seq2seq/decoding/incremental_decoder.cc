@@ -25,7 +25,7 @@ IncrementalDecoder::IncrementalDecoder(const EnsembleMember& member,
                                    ? member.encode(forward_)
                                    : Memory<float>{.sources = sources};
   REGARD_CHECK_EQ(memory.sources, sources) << "sources of a memory";
-  using Limits = DecoderCache<float>::Limits;
+  using Limits = DecoderStateStore<float>::Limits;
   cache_.emplace(decoder_.Begin(forward_, memory),
                  Limits{max_rows, decoder_.head().vocabulary(),
                         decoder_.longest_position()},
@@ -73,8 +73,8 @@ void IncrementalDecoder::OnValue(const std::string& /*site*/,
   CopyHead(shape, weights.data(), decoder_.alignment().head, alignment_.data());
 }
 
-void IncrementalDecoder::SelectRows(absl::Span<const int32_t> rows,
-                                    int64_t rows_per_source) {
+void IncrementalDecoder::EndStepWithRows(absl::Span<const int32_t> rows,
+                                         int64_t rows_per_source) {
   if (!rows.empty()) cache_->Gather(*state_, rows, rows_per_source);
   forward_.tape().Rewind(mark_);
 }

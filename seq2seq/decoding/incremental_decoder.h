@@ -44,7 +44,7 @@ class IncrementalDecoder : private Hook<float> {
   Var<float> AddSources(absl::Span<const int32_t> ids, int64_t sources);
 
   // Ends a step: row i of the next step continues row rows[i].
-  void SelectRows(absl::Span<const int32_t> rows, int64_t rows_per_source);
+  void EndStepWithRows(absl::Span<const int32_t> rows, int64_t rows_per_source);
 
   // The number of ids that each row has read.
   int64_t position() const { return state_->position(); }
@@ -66,12 +66,12 @@ class IncrementalDecoder : private Hook<float> {
   Forward<float>& forward_;
   const bool recording_;
   std::optional<ScratchScope<float>> scratch_;
-  std::optional<DecoderCache<float>> cache_;
+  std::optional<DecoderStateStore<float>> cache_;
   std::optional<DecoderState<float>> state_;
   const std::vector<std::string> alignment_sites_;
   // The hook of this object, already active while the constructor encodes the
   // memory. Empty without `want_alignment`.
-  std::optional<ScopedHook<float>> watch_;
+  std::optional<ScopedExtraHook<float>> watch_;
   Var<float> alignment_;
   Tape<float>::Mark mark_;
 };

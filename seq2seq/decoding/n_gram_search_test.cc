@@ -57,15 +57,15 @@ const Probabilities kSecond =
 std::vector<Hypothesis> SearchIn(
     const std::vector<const Probabilities*>& tables, int64_t max_length,
     const std::string& config) {
-  std::vector<std::unique_ptr<NGramDecoder>> decoders;
+  std::vector<std::unique_ptr<BigramDecoder>> decoders;
   std::vector<std::unique_ptr<TestMember>> members;
   std::vector<EnsembleMember> searched;
   for (const Probabilities* table : tables) {
-    decoders.push_back(std::make_unique<NGramDecoder>(*table));
+    decoders.push_back(std::make_unique<BigramDecoder>(*table));
     members.push_back(std::make_unique<TestMember>(*decoders.back()));
     searched.push_back(members.back()->MakeMember(1));
   }
-  const SearchSource source = {.max_length = max_length};
+  const SourceSearchInputs source = {.max_length = max_length};
   return Search({.members = searched, .sources = {source}}, Parse(config))[0];
 }
 
@@ -357,13 +357,14 @@ TEST(NGramSearchTest, RepeatedIdsArePenalized) {
 }
 
 TEST(NGramSearchTest, RepetitionCountsThePromptAndTheEnsemblesMean) {
-  const NGramDecoder decoder(kFirst);
+  const BigramDecoder decoder(kFirst);
   TestMember member(decoder);
   const EnsembleMember members[] = {member.MakeMember(2)};
   const int32_t prompts[] = {kA, kB, kA, kB, kB, kA};
   const auto prompt = absl::MakeConstSpan(prompts);
-  const SearchSource sources[] = {{.max_length = 6, .prompt = prompt.first(3)},
-                                  {.max_length = 6, .prompt = prompt.last(3)}};
+  const SourceSearchInputs sources[] = {
+      {.max_length = 6, .prompt = prompt.first(3)},
+      {.max_length = 6, .prompt = prompt.last(3)}};
   const auto found = Search({.members = members, .sources = sources},
                             Parse("no_repeat_ngram: 2 length_penalty: 0"));
   // After the prompt "a b a", b is impossible. After the prompt "b b a", b is
@@ -378,13 +379,13 @@ TEST(NGramSearchTest, RepetitionCountsThePromptAndTheEnsemblesMean) {
 }
 
 TEST(NGramSearchTest, SamplesDoNotRepeatNGrams) {
-  const NGramDecoder decoder(kFirst);
+  const BigramDecoder decoder(kFirst);
   for (const char* config :
        {"n_best: 9 no_repeat_ngram: 1 sampling {}",
         "n_best: 9 repetition_penalty: 100 sampling { temperature: 0.5 }"}) {
     TestMember member(decoder);
     const EnsembleMember members[] = {member.MakeMember(1)};
-    const SearchSource sources[] = {{.max_length = 9}};
+    const SourceSearchInputs sources[] = {{.max_length = 9}};
     const auto found =
         Search({.members = members, .sources = sources}, Parse(config));
     for (const Hypothesis& sample : found[0]) {
@@ -399,9 +400,9 @@ TEST(NGramSearchTest, SamplesDoNotRepeatNGrams) {
 std::vector<std::vector<Hypothesis>> Samples(int64_t count,
                                              const std::string& config,
                                              uint64_t first_key = 0) {
-  const NGramDecoder decoder(kFirst);
+  const BigramDecoder decoder(kFirst);
   TestMember member(decoder);
-  std::vector<SearchSource> sources;
+  std::vector<SourceSearchInputs> sources;
   for (int64_t i = 0; i < count; ++i) {
     sources.push_back(
         {.max_length = 6, .key = first_key + static_cast<uint64_t>(i)});
@@ -455,11 +456,11 @@ TEST(NGramSearchTest, TopKOfOneIsGreedySearch) {
 }
 
 TEST(NGramSearchDeathTest, RefusesMembersThatDoNotFit) {
-  const NGramDecoder decoder(kFirst);
-  const NGramDecoder smaller({{1, 0}, {1, 0}});
+  const BigramDecoder decoder(kFirst);
+  const BigramDecoder smaller({{1, 0}, {1, 0}});
   TestMember member(decoder);
   TestMember other(smaller);
-  const SearchSource sources[] = {{.max_length = 3}};
+  const SourceSearchInputs sources[] = {{.max_length = 3}};
   const EnsembleMember both[] = {member.MakeMember(1), other.MakeMember(1)};
   EXPECT_DEATH(Search({.members = both, .sources = sources}, SearchConfig()),
                "vocabularies of an ensemble");

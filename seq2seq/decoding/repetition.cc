@@ -16,23 +16,23 @@ bool Has(absl::Span<const float> scores, int32_t id) {
 
 }  // namespace
 
-Repetition::Repetition(const SearchConfig& config, int64_t vocabulary,
-                       Arena& arena)
+RepetitionProcessor::RepetitionProcessor(const SearchConfig& config,
+                                         int64_t vocabulary, Arena& arena)
     : penalty_(static_cast<float>(config.repetition_penalty())),
       n_(static_cast<size_t>(config.no_repeat_ngram())),
       seen_(arena.New<uint8_t>(vocabulary), static_cast<size_t>(vocabulary)) {
   std::fill(seen_.begin(), seen_.end(), uint8_t{0});
 }
 
-void Repetition::Apply(absl::Span<const int32_t> text,
-                       absl::Span<float> scores) {
+void RepetitionProcessor::Apply(absl::Span<const int32_t> text,
+                                absl::Span<float> scores) {
   if (penalty_ != 1) Penalize(text, scores);
   if (n_ > 0) ForbidRepeats(text, scores);
 }
 
 // An id is penalized only once, however often it occurs.
-void Repetition::Penalize(absl::Span<const int32_t> text,
-                          absl::Span<float> scores) {
+void RepetitionProcessor::Penalize(absl::Span<const int32_t> text,
+                                   absl::Span<float> scores) {
   for (const int32_t id : text) {
     if (!Has(scores, id) || seen_[id] != 0) continue;
     seen_[id] = 1;
@@ -44,8 +44,8 @@ void Repetition::Penalize(absl::Span<const int32_t> text,
   }
 }
 
-void Repetition::ForbidRepeats(absl::Span<const int32_t> text,
-                               absl::Span<float> scores) const {
+void RepetitionProcessor::ForbidRepeats(absl::Span<const int32_t> text,
+                                        absl::Span<float> scores) const {
   if (text.size() < n_) return;
   const absl::Span<const int32_t> last = text.last(n_ - 1);
   for (size_t i = 0; i + n_ <= text.size(); ++i) {

@@ -13,10 +13,11 @@ namespace regard {
 // Changes the scores of the ids that may follow a text: first by
 // repetition_penalty, then by no_repeat_ngram. Has the same effect as two
 // logits processors of Hugging Face transformers, which search.proto names.
-class Repetition {
+class RepetitionProcessor {
  public:
   // `config` must be valid. Storage comes from `arena`.
-  Repetition(const SearchConfig& config, int64_t vocabulary, Arena& arena);
+  RepetitionProcessor(const SearchConfig& config, int64_t vocabulary,
+                      Arena& arena);
 
   // Whether the config changes any score.
   static bool IsOn(const SearchConfig& config) {

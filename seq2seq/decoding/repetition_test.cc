@@ -21,7 +21,8 @@ std::vector<float> Changed(const SearchConfig& config,
                            const std::vector<int32_t>& text,
                            std::vector<float> scores = {3, -2, 0, 1}) {
   Arena arena;
-  Repetition repetition(config, static_cast<int64_t>(scores.size()), arena);
+  RepetitionProcessor repetition(config, static_cast<int64_t>(scores.size()),
+                                 arena);
   const std::vector<float> before = scores;
   repetition.Apply(text, absl::MakeSpan(scores));
   // A second call for the same text must change the scores in the same way.
@@ -84,10 +85,10 @@ TEST(RepetitionTest, ImpossibleIdsStayImpossible) {
 }
 
 TEST(RepetitionTest, IsOffByDefault) {
-  EXPECT_FALSE(Repetition::IsOn(SearchConfig()));
-  EXPECT_FALSE(Repetition::IsOn(Penalty(1)));
-  EXPECT_TRUE(Repetition::IsOn(Penalty(1.1)));
-  EXPECT_TRUE(Repetition::IsOn(NGrams(1)));
+  EXPECT_FALSE(RepetitionProcessor::IsOn(SearchConfig()));
+  EXPECT_FALSE(RepetitionProcessor::IsOn(Penalty(1)));
+  EXPECT_TRUE(RepetitionProcessor::IsOn(Penalty(1.1)));
+  EXPECT_TRUE(RepetitionProcessor::IsOn(NGrams(1)));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class BatchSearch {
   const SearchInputs& inputs_;
   const SpecialIds special_;
   const int64_t vocabulary_;
-  EnsembleReader reader_;
+  IncrementalEnsembleDecoder reader_;
   const ScratchScope<float> scratch_;
   // With a memory, the reader begins only once, so arrays can be in its scratch
   // arena. After warm-up, a search then allocates nothing.
@@ -106,7 +106,7 @@ void BatchSearch::CheckMembers() const {
 }
 
 SourceSearchState BatchSearch::SearchOf(size_t index) {
-  const SearchSource& given = inputs_.sources[index];
+  const SourceSearchInputs& given = inputs_.sources[index];
   REGARD_CHECK(given.max_length > 0) << given.max_length << " ids at most";
   SourceSearchState source;
   source.index = index;
@@ -127,7 +127,7 @@ SourceSearchState BatchSearch::SearchOf(size_t index) {
   } else if (std::ssize(source.read) > inputs_.window) {
     source.read = source.read.last(half_window());
   }
-  source.beams = New<PartialHypothesis>(width_);
+  source.beams = New<TracedHypothesis>(width_);
   source.beams[0] = {0, 0, special_.begin, 0};
   source.ended = BestEndedHypotheses(New<EndedHypothesis>(width_));
   return source;
@@ -214,7 +214,7 @@ void BatchSearch::TraceAlignment(int64_t rows) {
 // Gives each hypothesis the row that it continues, if possible, because the
 // cache does not copy such rows. Each swap moves one hypothesis to its row.
 void KeepInPlace(SourceSearchState* source) {
-  const absl::Span<PartialHypothesis> beams = source->beams;
+  const absl::Span<TracedHypothesis> beams = source->beams;
   const auto place = [&](int64_t b) {
     return beams[b].row - source->first_row;
   };
@@ -237,7 +237,7 @@ void BatchSearch::LayOutRows() {
     SourceSearchState& source = live_[i];
     KeepInPlace(&source);
     for (int64_t b = 0; b < width_; ++b) {
-      const PartialHypothesis& partial =
+      const TracedHypothesis& partial =
           source.beams[b < source.num_beams ? b : 0];
       trace.rows[i * width_ + b] = partial.row;
       trace.ids[i * width_ + b] = partial.last;
@@ -269,8 +269,8 @@ std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
     for (SourceSearchState& source : live_) chooser_.Extend(&source);
     for (size_t i = live_.size(); i-- > 0;) {
       SourceSearchState& source = live_[i];
-      if (!chooser_.IsDone(source)) continue;
-      results[source.index] = chooser_.Results(&source);
+      if (!chooser_.ReportAndCheckDone(source)) continue;
+      results[source.index] = chooser_.FinishAndCollectResults(&source);
       for (Hypothesis& hypothesis : results[source.index]) {
         hypothesis.at_limit = EndedAtLimit(source, hypothesis);
       }
@@ -279,7 +279,7 @@ std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
       live_.pop_back();
     }
     LayOutRows();
-    reader_.SelectRows(trace_.last().rows, width_);
+    reader_.EndStepWithRows(trace_.last().rows, width_);
   }
   return results;
 }

@@ -62,7 +62,7 @@ struct EnsembleMember {
   std::function<Memory<float>(Forward<float>&)> encode = nullptr;
 };
 
-struct SearchSource {
+struct SourceSearchInputs {
   // The maximum number of ids to generate, the ending id included. At least 1.
   int64_t max_length;
   // A key that identifies the source. Sampling depends on this key.
@@ -85,7 +85,7 @@ struct SearchInputs {
   // are averaged in this order (see ensemble_mean). The first member gives the
   // alignment.
   absl::Span<const EnsembleMember> members;
-  absl::Span<const SearchSource> sources;
+  absl::Span<const SourceSearchInputs> sources;
   bool want_weights = true;
 
   // The maximum number of ids that a row reads. Must not exceed the number of

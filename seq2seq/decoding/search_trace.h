@@ -14,7 +14,7 @@ namespace regard {
 
 // A hypothesis, given by its last id and by the row from which this id was
 // chosen.
-struct PartialHypothesis {
+struct TracedHypothesis {
   double log_probability;
   int32_t row;
   int32_t last;
@@ -50,7 +50,7 @@ class SearchTrace {
   // Calls visit(step, row, id) for each choice of a hypothesis, from `step`
   // back to `first`, until visit() returns false.
   template <typename F>
-  void TraceBack(const PartialHypothesis& partial, int64_t step, int64_t first,
+  void TraceBack(const TracedHypothesis& partial, int64_t step, int64_t first,
                  F visit) const {
     int32_t row = partial.row;
     int32_t id = partial.last;
@@ -72,7 +72,7 @@ class SearchTrace {
 
 // A hypothesis that is complete or cannot continue.
 struct EndedHypothesis {
-  PartialHypothesis partial;
+  TracedHypothesis partial;
   int64_t length;  // number of choices
   double score;
   bool complete;

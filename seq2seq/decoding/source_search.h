@@ -12,12 +12,12 @@ namespace regard {
 
 struct SourceSearchState {
   size_t index = 0;                       // index among all sources
-  uint64_t key = 0;                       // SearchSource::key
+  uint64_t key = 0;                       // SourceSearchInputs::key
   absl::Span<const int32_t> prompt = {};  // not empty
   absl::Span<const int32_t> read = {};    // ids read before the first choice
   int64_t most = 0;                       // maximum number of choices
 
-  absl::Span<PartialHypothesis> beams = {};  // the first `num_beams` continue
+  absl::Span<TracedHypothesis> beams = {};  // the first `num_beams` continue
   int64_t num_beams = 1;
   BestEndedHypotheses ended = {};
   int64_t first_step = 0;   // the first step that chose an id

@@ -294,9 +294,9 @@ Var<T> RecurrentDecoder<T>::AdvanceInOnePass(Forward<T>& forward,
 // Dropping rows copies the keys and values of the remaining rows. Therefore,
 // nothing is dropped until an eighth of the rows have ended.
 template <typename T>
-void RecurrentDecoder<T>::DropEndedRows(absl::Span<const int32_t> lengths,
-                                        int64_t time,
-                                        DecoderState<T>* state) const {
+void RecurrentDecoder<T>::DropEndedRowsIfMany(absl::Span<const int32_t> lengths,
+                                              int64_t time,
+                                              DecoderState<T>* state) const {
   if (lengths.empty()) return;
   const int64_t rows = state->rows();
   int64_t live = rows;
@@ -333,7 +333,7 @@ Var<T> RecurrentDecoder<T>::AdvanceInSteps(Forward<T>& forward,
     const NameScope<T> scope(tape, "step", state->position());
     // If predictions are read, no row is dropped, because predictions are made
     // for all rows.
-    if (predicted == 0) DropEndedRows(lengths, t, state);
+    if (predicted == 0) DropEndedRowsIfMany(lengths, t, state);
     Word word;
     if (predicted > 0) {
       const absl::Span<int32_t> read(tape.arena().template New<int32_t>(rows),

@@ -142,8 +142,8 @@ class RecurrentDecoder : public Decoder<T> {
                         DecoderState<T>* state) const;
   // Drops the rows that have ended. Row i has lengths[i] ids, of which the
   // first `time` have been read.
-  void DropEndedRows(absl::Span<const int32_t> lengths, int64_t time,
-                     DecoderState<T>* state) const;
+  void DropEndedRowsIfMany(absl::Span<const int32_t> lengths, int64_t time,
+                           DecoderState<T>* state) const;
   // Advances by one word. Returns the readout, [rows, readout width].
   Var<T> AdvanceOne(Forward<T>& forward, const Word& word,
                     DecoderState<T>* state) const;

@@ -54,7 +54,7 @@ Result Read(const EncoderDecoderConfig& config,
   GradientSlab<double> gradients(model.store());
   Tape<double> tape;
   Forward<double> forward(tape, model.store(), &gradients);
-  SiteRecorder<double> recorder({"*decoder/layer[0]/state"});
+  SiteValueRecorder<double> recorder({"*decoder/layer[0]/state"});
   forward.set_hook(&recorder);
   forward.BeginStep();
   const Batch batch = MakeBatch(pairs, examples, tape.arena());

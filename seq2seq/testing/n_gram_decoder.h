@@ -13,10 +13,10 @@
 
 namespace regard {
 
-class NGramDecoder : public Decoder<float>, public OutputHead<float> {
+class BigramDecoder : public Decoder<float>, public OutputHead<float> {
  public:
   // p[i][j] is the probability of id j after id i.
-  explicit NGramDecoder(std::vector<std::vector<double>> p)
+  explicit BigramDecoder(std::vector<std::vector<double>> p)
       : p_(std::move(p)) {}
 
   DecoderState<float> Begin(Forward<float>& forward,

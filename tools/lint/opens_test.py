@@ -23,7 +23,7 @@ class OpensTest(unittest.TestCase):
             self.assertEqual(["2"], _lines(f"int a;\n{code}\n"), code)
 
     def test_what_opens_no_file_is_fine(self):
-        for code in ("FileReader::Open(path)", "files.Open(path, flags)",
+        for code in ("RandomAccessFile::Open(path)", "files.Open(path, flags)",
                      "fdopen(descriptor, \"w+\")", "run.open()", "is_open()",
                      "posix_spawn_file_actions_addopen(&a, 0, p, 0, 0);",
                      "// open(path) is elsewhere", "std::ostringstream text;"):

@@ -71,11 +71,11 @@ class Gpt2Work : public TimedWork {
     const ScratchScope<float> scratch(tape_);
     const auto rows = static_cast<int64_t>(rows_.size());
     const Tape<float>::Mark begin = tape_.Save();
-    DecoderCache<float> cache(decoder_.Begin(*forward_, {.sources = rows}),
-                              {.rows = rows,
-                               .vocabulary = vocabulary_,
-                               .positions = decoder_.longest_position()},
-                              tape_.scratch());
+    DecoderStateStore<float> cache(decoder_.Begin(*forward_, {.sources = rows}),
+                                   {.rows = rows,
+                                    .vocabulary = vocabulary_,
+                                    .positions = decoder_.longest_position()},
+                                   tape_.scratch());
     tape_.Rewind(begin);
     for (int64_t read = 0; read < time_; read += part_) {
       const int64_t count = std::min(part_, time_ - read);
@@ -106,7 +106,7 @@ class Gpt2Work : public TimedWork {
 
   // Reads ids [rows, n]. If `ends`, the ids are the end of the prompts, and the
   // most probable id is appended to each row.
-  void Advance(DecoderCache<float>& cache, absl::Span<const int32_t> ids,
+  void Advance(DecoderStateStore<float>& cache, absl::Span<const int32_t> ids,
                bool ends) {
     const Tape<float>::Mark mark = tape_.Save();
     DecoderState<float> state = cache.View(tape_);

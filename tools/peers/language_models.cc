@@ -90,7 +90,7 @@ class GreedyGeneration : public SearchedModel {
  private:
   LanguageModel model_;
   const std::vector<int32_t> prompts_;
-  std::vector<SearchSource> sources_;
+  std::vector<SourceSearchInputs> sources_;
 };
 
 }  // namespace

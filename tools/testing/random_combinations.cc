@@ -82,9 +82,9 @@ Outcome Refused(const absl::Status& status) {
 // Returns everything that a checkpoint stores.
 std::string BytesOf(const CheckpointContent& content) {
   std::string bytes = absl::StrCat(content.step, "\n", content.state);
-  for (const std::vector<TensorView>* tensors :
+  for (const std::vector<NamedTensorView>* tensors :
        {&content.weights, &content.optimizer, &content.best}) {
-    for (const TensorView& tensor : *tensors) {
+    for (const NamedTensorView& tensor : *tensors) {
       absl::StrAppend(
           &bytes, tensor.name, "\n",
           absl::string_view(reinterpret_cast<const char*>(tensor.values.data()),

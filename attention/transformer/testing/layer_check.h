@@ -56,7 +56,7 @@ std::vector<T> ValuesOf(Var<T> x) {
 // A parameter store and the steps of a tape. The layer must be registered in
 // store() before Begin().
 template <typename T>
-class LayerRun {
+class LayerTestHarness {
  public:
   ParameterStore<T>& store() { return store_; }
   Tape<T>& tape() { return tape_; }
@@ -113,7 +113,7 @@ class LayerRun {
 // differences along random directions. Checks each parameter, each input, and
 // all parameters and inputs together.
 template <typename F>
-void CheckLayerGradients(LayerRun<double>& run,
+void CheckLayerGradients(LayerTestHarness<double>& run,
                          const std::vector<Shape>& shapes, F f) {
   run.Begin();
   std::vector<std::vector<double>> values;

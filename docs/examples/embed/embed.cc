@@ -32,7 +32,7 @@ int main(int, char** argv) {
   }
   const regard::Plugins plugins = regard::BuiltInPlugins();
   const auto run = regard::Run::Open(argv[1], plugins, {.data = true}).value();
-  regard::SiteRecorder<float> watch({"*decoder/attention/weights"});
+  regard::SiteValueRecorder<float> watch({"*decoder/attention/weights"});
   const auto prediction = run.Predict({.text = "they are watching ."});
   const auto pass = run.Forward({.examples = {0, 1, 2}}, &watch);
   std::printf("error %g, answer: %s, loss %g at %zu sites\n", error,

@@ -117,8 +117,8 @@ class CaptionsTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.data().dev.size() > 0; }
-  std::vector<EvaluatedData> AllEvaluatedData() const override {
-    return DevAndTestOf(model_.data());
+  std::vector<EvaluatedSplitSize> EvaluatedSplitSizes() const override {
+    return DevAndTestSizes(model_.data());
   }
   bool MeasuresOnDev(const std::string& metric) const override {
     return !metric.starts_with("pointing_") ||
@@ -134,7 +134,7 @@ class CaptionsTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
-                                     const PredictOptions&) const override {
+                                     const PredictionLimits&) const override {
     return model_.Predict(forward, request);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(
@@ -146,7 +146,7 @@ class CaptionsTask : public Task {
   std::map<std::string, std::string> Files() const override {
     return {{tokens_file_, model_.tokens().ToText()}};
   }
-  std::map<std::string, double> TrainingDataNumbers() const override {
+  std::map<std::string, double> TrainingDataNumbersToStore() const override {
     return model_.lengths().ToNumbers();
   }
 

@@ -56,7 +56,7 @@ std::vector<LikelyClass> PredictionsOf(absl::Span<const float> rows,
   for (size_t begin = 0; begin < rows.size(); begin += classes) {
     const absl::Span<const float> row = rows.subspan(begin, classes);
     predictions.push_back(
-        {model.names().BestLabel(row),
+        {model.names().BestCanonicalLabel(row),
          std::exp(static_cast<double>(*std::ranges::max_element(row)))});
   }
   return predictions;
@@ -105,8 +105,8 @@ class ImageClassificationTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.data().dev.size() > 0; }
-  std::vector<EvaluatedData> AllEvaluatedData() const override {
-    return DevAndTestOf(model_.data());
+  std::vector<EvaluatedSplitSize> EvaluatedSplitSizes() const override {
+    return DevAndTestSizes(model_.data());
   }
 
   void ValidateData(ConfigProblems& problems) const override {
@@ -129,7 +129,7 @@ class ImageClassificationTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
   absl::StatusOr<Prediction> Predict(
       Forward<float>& forward, const PredictionRequest& request,
-      const PredictOptions& options) const override {
+      const PredictionLimits& options) const override {
     return model_.Predict(forward, request, options);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(

@@ -130,7 +130,7 @@ TEST(ImageClassificationTaskTest, ShowsTheMostConfidentErrorsAndTheConfusion) {
   const std::vector<WeightedImage> images = pictures(1);
   size_t right = 0;
   for (size_t i = 0; i < 12; ++i) {
-    const EvaluatedExample& row = shown.samples.rows[i];
+    const ExampleTexts& row = shown.samples.rows[i];
     const std::string& title = images[i].title;
     EXPECT_THAT(title, StartsWith(row.reference + ", "));
     EXPECT_EQ(absl::StrContains(title, ", predicted as " + row.output + ", 0."),

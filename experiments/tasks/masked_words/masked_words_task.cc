@@ -79,8 +79,9 @@ class MaskedWordsTask : public Task {
                                       data.splits.train,
                                       TokenOptions(options.masked_words()),
                                       options.masked_words().min_frequency())
-                : LoadedVocabulary{PiecesOf(data.splits.vocabulary, "", options)
-                                       .value()}),
+                : TokenVocabularyResult{PiecesOf(data.splits.vocabulary, "",
+                                                 options)
+                                            .value()}),
         model_(options, context.scorers, vocabulary_.pieces, data.splits,
                context.model_options()) {
     if (!vocabulary_.digest.empty()) {
@@ -90,7 +91,7 @@ class MaskedWordsTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.has_dev(); }
-  std::vector<EvaluatedData> AllEvaluatedData() const override {
+  std::vector<EvaluatedSplitSize> EvaluatedSplitSizes() const override {
     return {{"dev", model_.dev().size()}, {"test", model_.test().size()}};
   }
   bool MeasuresOnDev(const std::string& metric) const override {
@@ -111,7 +112,7 @@ class MaskedWordsTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
   absl::StatusOr<Prediction> Predict(
       Forward<float>& forward, const PredictionRequest& request,
-      const PredictOptions& options) const override {
+      const PredictionLimits& options) const override {
     return model_.Predict(forward, request, options);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(
@@ -132,7 +133,7 @@ class MaskedWordsTask : public Task {
                             TokenOptions(config.masked_words()));
   }
 
-  const LoadedVocabulary vocabulary_;
+  const TokenVocabularyResult vocabulary_;
   MaskedWordModel model_;
 };
 
@@ -164,7 +165,7 @@ Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
   for (const AttentionMap<float>& map :
        RecordAttentionMaps(forward, {kAllMaps}, read)) {
     LabelledMatrix matrix = WeightsOf(labels, map);
-    absl::StrAppend(&matrix.title, ": ", model_.TextOf(first.ids));
+    absl::StrAppend(&matrix.title, ": ", model_.JoinTokens(first.ids));
     showcase.heat_maps.push_back(std::move(matrix));
   }
   return showcase;

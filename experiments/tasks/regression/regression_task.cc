@@ -102,8 +102,8 @@ class RegressionTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.points().dev.size() > 0; }
-  std::vector<EvaluatedData> AllEvaluatedData() const override {
-    return DevAndTestOf(model_.points());
+  std::vector<EvaluatedSplitSize> EvaluatedSplitSizes() const override {
+    return DevAndTestSizes(model_.points());
   }
 
   std::map<std::string, std::string> Files() const override {
@@ -198,7 +198,7 @@ class RegressionTask : public Task {
 
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
-                                     const PredictOptions&) const override {
+                                     const PredictionLimits&) const override {
     REGARD_ASSIGN_OR_RETURN(const std::vector<double> x, Read(request));
     Prediction prediction = {.input = request.text};
     if (request.example >= 0) {

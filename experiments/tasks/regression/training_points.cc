@@ -87,7 +87,7 @@ absl::StatusOr<RegressionData> Parse(const std::string& text,
       }
     }
   }
-  REGARD_RETURN_IF_ERROR(WithErrorPrefix(file.status()));
+  REGARD_RETURN_IF_ERROR(EnsureErrorPrefix(file.status()));
   return data;
 }
 

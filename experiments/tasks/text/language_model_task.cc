@@ -95,7 +95,7 @@ class LanguageModelTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.has_dev(); }
-  std::vector<EvaluatedData> AllEvaluatedData() const override {
+  std::vector<EvaluatedSplitSize> EvaluatedSplitSizes() const override {
     return {{"dev", std::ssize(model_.dev().ids), "tokens"},
             {"test", std::ssize(model_.test().ids), "tokens"}};
   }
@@ -120,7 +120,7 @@ class LanguageModelTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
   absl::StatusOr<Prediction> Predict(
       Forward<float>& forward, const PredictionRequest& request,
-      const PredictOptions& options) const override {
+      const PredictionLimits& options) const override {
     return model_.Predict(forward, request, options);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(
@@ -141,7 +141,7 @@ class LanguageModelTask : public Task {
 
   const uint64_t seed_;
   const double entropy_;  // nats per character; 0 if unknown
-  const TokenizerLoadResult tokenized_;
+  const TokenizerLoadReport tokenized_;
   TrainableLanguageModel model_;
 };
 

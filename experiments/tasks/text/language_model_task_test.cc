@@ -63,7 +63,7 @@ TEST(LanguageModelTaskTest, ShowsContinuationsMapsAndTheEntropy) {
     Forward<float> forward(tape, task->model().parameters(), nullptr);
     const Showcase showcase = task->Show(forward, /*final=*/true);
     ASSERT_THAT(showcase.samples.rows, SizeIs(5)) << model;
-    for (const EvaluatedExample& sample : showcase.samples.rows) {
+    for (const ExampleTexts& sample : showcase.samples.rows) {
       EXPECT_EQ(sample.output.find('\n'), std::string::npos);
     }
     // There must be one map for each layer, with two heads.

@@ -77,8 +77,8 @@ absl::Status Open(const std::string& path, InitialBert* initial) {
         absl::StrCat(run.path, " is not a run of model.bert"));
   }
   REGARD_RETURN_IF_ERROR(run.ReadText(kVocabularyFile).status());
-  REGARD_ASSIGN_OR_RETURN(const FileReader weights,
-                          FileReader::Open(run.weights));
+  REGARD_ASSIGN_OR_RETURN(const RandomAccessFile weights,
+                          RandomAccessFile::Open(run.weights));
   REGARD_ASSIGN_OR_RETURN(initial->digest, Sha256OfFile(weights));
   initial->tokens = run.config.model().bert().masked_words();
   initial->run = std::move(run);
@@ -155,8 +155,8 @@ InitialBert InitialBertOf(const TextClassifierConfig& config,
 
 // Returns the stored vocabulary if there is one. Otherwise returns the
 // vocabulary of the run from which training begins, or of the config.
-LoadedVocabulary VocabularyOf(const InitialBert& initial,
-                              const LabelledSplits& data) {
+TokenVocabularyResult VocabularyOf(const InitialBert& initial,
+                                   const LabelledSplits& data) {
   const MaskedWordsConfig& tokens = initial.tokens;
   if (!data.vocabulary.empty()) {
     return {
@@ -272,8 +272,8 @@ class TextClassificationTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.data().dev.empty(); }
-  std::vector<EvaluatedData> AllEvaluatedData() const override {
-    return DevAndTestOf(model_.data());
+  std::vector<EvaluatedSplitSize> EvaluatedSplitSizes() const override {
+    return DevAndTestSizes(model_.data());
   }
 
   void ValidateData(ConfigProblems& problems) const override {
@@ -302,7 +302,7 @@ class TextClassificationTask : public Task {
 
   absl::StatusOr<Prediction> Predict(
       Forward<float>& forward, const PredictionRequest& request,
-      const PredictOptions& options) const override {
+      const PredictionLimits& options) const override {
     return model_.Predict(forward, request, options);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(
@@ -336,7 +336,7 @@ class TextClassificationTask : public Task {
 
  private:
   InitialBert initial_;
-  const LoadedVocabulary vocabulary_;
+  const TokenVocabularyResult vocabulary_;
   TextClassifier model_;
 };
 

@@ -55,7 +55,7 @@ TEST(TextClassificationTaskTest, ShowsTenTextsOfTheBestSplitThereIs) {
   EXPECT_EQ(shown.samples.title, "Texts and their classes");
   EXPECT_EQ(shown.samples.input, "text");
   ASSERT_THAT(shown.samples.rows, SizeIs(10));
-  for (const EvaluatedExample& row : shown.samples.rows) {
+  for (const ExampleTexts& row : shown.samples.rows) {
     EXPECT_THAT(row.reference, ::testing::AnyOf("right", "wrong"));
   }
   EXPECT_TRUE(task->has_dev());

@@ -28,8 +28,8 @@ namespace {
 
 constexpr size_t kSamples = 10;
 
-LoadedVocabulary VocabularyOf(const WordPieceConfig& config,
-                              const ScoredPairs& data) {
+TokenVocabularyResult VocabularyOf(const WordPieceConfig& config,
+                                   const ScoredPairSplits& data) {
   const WordPieceOptions options = TokenOptions(config);
   if (!data.vocabulary.empty()) {
     return {WordPiece::Parse(data.vocabulary, "", options).value()};
@@ -87,8 +87,8 @@ class TextEmbeddingTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.data().dev.empty(); }
-  std::vector<EvaluatedData> AllEvaluatedData() const override {
-    return DevAndTestOf(model_.data());
+  std::vector<EvaluatedSplitSize> EvaluatedSplitSizes() const override {
+    return DevAndTestSizes(model_.data());
   }
 
   void ValidateData(ConfigProblems& problems) const override {
@@ -119,7 +119,7 @@ class TextEmbeddingTask : public Task {
 
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
-                                     const PredictOptions&) const override {
+                                     const PredictionLimits&) const override {
     return model_.Predict(forward, request);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(
@@ -134,7 +134,7 @@ class TextEmbeddingTask : public Task {
 
  private:
   const bool smooths_labels_;
-  const LoadedVocabulary vocabulary_;
+  const TokenVocabularyResult vocabulary_;
   SentenceEmbeddingModel model_;
 };
 

@@ -24,7 +24,7 @@ constexpr size_t kSamples = 10;
 class TokenClassificationTask : public Task {
  public:
   using Options = TokenClassifierConfig;
-  using Data = LabelledTokens;
+  using Data = LabelledTokenSplits;
 
   static std::vector<MetricInfo> Metrics() {
     return {{"accuracy", "", "fraction of labels that are predicted correctly",
@@ -46,8 +46,8 @@ class TokenClassificationTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.data().dev.empty(); }
-  std::vector<EvaluatedData> AllEvaluatedData() const override {
-    return DevAndTestOf(model_.data());
+  std::vector<EvaluatedSplitSize> EvaluatedSplitSizes() const override {
+    return DevAndTestSizes(model_.data());
   }
 
   void ValidateData(ConfigProblems& problems) const override {
@@ -58,7 +58,7 @@ class TokenClassificationTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
   absl::StatusOr<Prediction> Predict(
       Forward<float>& forward, const PredictionRequest& request,
-      const PredictOptions& options) const override {
+      const PredictionLimits& options) const override {
     return model_.Predict(forward, request, options);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(

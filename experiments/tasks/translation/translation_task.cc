@@ -99,9 +99,9 @@ class TranslationTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.data().dev.empty(); }
-  std::vector<EvaluatedData> AllEvaluatedData() const override {
+  std::vector<EvaluatedSplitSize> EvaluatedSplitSizes() const override {
     const SentenceData& data = model_.data();
-    std::vector<EvaluatedData> all = {{"dev", std::ssize(data.dev.pairs)}};
+    std::vector<EvaluatedSplitSize> all = {{"dev", std::ssize(data.dev.pairs)}};
     for (const auto& test : data.tests) {
       all.push_back(
           {absl::StrCat("test", test.suffix), std::ssize(test.pairs)});
@@ -113,7 +113,7 @@ class TranslationTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
   absl::StatusOr<Prediction> Predict(Forward<float>& forward,
                                      const PredictionRequest& request,
-                                     const PredictOptions&) const override {
+                                     const PredictionLimits&) const override {
     return model_.Predict(forward, request);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(
@@ -129,7 +129,7 @@ class TranslationTask : public Task {
     files[kTargetFile] = translator.target_vocabulary().ToText();
     return files;
   }
-  std::map<std::string, double> TrainingDataNumbers() const override {
+  std::map<std::string, double> TrainingDataNumbersToStore() const override {
     return model_.translator().lengths().ToNumbers();
   }
   std::vector<std::string> Notes() const override {
@@ -294,8 +294,8 @@ absl::Status TranslationTask::RestoreData(const TaskContext& context,
         std::pair(kTargetFile, &data->target_vocabulary)}) {
     REGARD_ASSIGN_OR_RETURN(const std::string text, kept.read(name));
     REGARD_ASSIGN_OR_RETURN(
-        *vocabulary,
-        WithErrorPrefix(Vocabulary::Parse(text, JoinPath(kept.folder, name))));
+        *vocabulary, EnsureErrorPrefix(
+                         Vocabulary::Parse(text, JoinPath(kept.folder, name))));
   }
   data->lengths = TargetLengths::FromNumbers(kept.numbers);
   if (const auto* of_pairs = dynamic_cast<const SentenceSource*>(&source)) {

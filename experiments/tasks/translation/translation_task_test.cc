@@ -74,7 +74,7 @@ TEST(TranslationTaskTest, ShowsTwelveSentencesAndTheWeightsOfSix) {
   EXPECT_EQ(shown.heat_map_caption,
             "Attention: each word on the left looks at the words above");
   ASSERT_THAT(shown.samples.rows, SizeIs(12));
-  for (const EvaluatedExample& row : shown.samples.rows) {
+  for (const ExampleTexts& row : shown.samples.rows) {
     EXPECT_EQ(row.input, row.reference);
     EXPECT_THAT(WordsOf(row.output), SizeIs(45));
   }
@@ -139,7 +139,7 @@ TEST(TranslationTaskTest, ShowsSentencesThatCanBeDrawn) {
   const Showcase shown = ShowcaseOfData(absl::StrCat("pairs { ", data, " }"),
                                         kBlind, /*final=*/false);
   std::vector<size_t> sources;
-  for (const EvaluatedExample& row : shown.samples.rows) {
+  for (const ExampleTexts& row : shown.samples.rows) {
     sources.push_back(WordsOf(row.input).size());
   }
   EXPECT_THAT(sources, ElementsAre(200, 1, 2));

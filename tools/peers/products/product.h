@@ -9,7 +9,7 @@ extern "C" {
 
 // c [rows, columns] = a [rows, inner] b [inner, columns], row-major. A
 // transposed operand is stored as [inner, rows] or [columns, inner].
-struct ProductShape {
+struct ProductSpec {
   int rows;
   int inner;
   int columns;
@@ -20,8 +20,7 @@ struct ProductShape {
 
 // Prepares matrix products of this shape with this right operand. Packs the
 // operand if `packed`. Returns 0 if the library does not support this.
-int PrepareProduct(const struct ProductShape* shape, const float* b,
-                   int packed);
+int PrepareProduct(const struct ProductSpec* shape, const float* b, int packed);
 
 // Computes the matrix product with one thread. `b` is the operand of
 // PrepareProduct().

@@ -50,7 +50,7 @@ double BusySeconds() {
 }  // namespace
 
 int main() {
-  ProductShape shape = {};
+  ProductSpec shape = {};
   int packed = 0;
   double seconds = 0;
   while (std::cin >> shape.rows >> shape.inner >> shape.columns >>

@@ -20,7 +20,7 @@ ConstMatrix<float> Stored(const float* data, int rows, int columns,
           transposed != 0};
 }
 
-ProductShape shape;
+ProductSpec shape;
 // The packed right operand: `panels` in full precision, or `pairs` in bfloat16.
 // The other pointer is null. Both are null if the operand is not packed.
 float* panels;
@@ -34,7 +34,7 @@ Word* NewWords(int64_t count) {
 
 }  // namespace
 
-int PrepareProduct(const ProductShape* wanted, const float* b, int packed) {
+int PrepareProduct(const ProductSpec* wanted, const float* b, int packed) {
   shape = *wanted;
   std::free(panels);
   std::free(pairs);

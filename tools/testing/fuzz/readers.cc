@@ -180,7 +180,7 @@ void ReadCheckpoint(const std::string& bytes) {
 void ReadCheckpointFolder(const std::string& bytes) {
   WriteInput("elsewhere/checkpoints.json", bytes);
   const std::string folder = absl::StrCat(InputFolder(), "/elsewhere");
-  CheckMessage(ReadCheckpointFolderRecord(folder).status());
+  CheckMessage(ReadCheckpointFolderLink(folder).status());
   CheckMessage(CheckpointFolder(folder).status());
 }
 
@@ -236,7 +236,7 @@ void ReadList(const std::string& bytes) {
                               .folder = InputFolder(),
                               .root = "",
                               .root_field = "root"},
-                             [](const ListedImage&, absl::string_view) {
+                             [](const ListedImagePath&, absl::string_view) {
                                return absl::OkStatus();
                              })
                    .status());
@@ -253,8 +253,8 @@ void ReadPretrained(const std::string& bytes) {
   WriteInput("pretrained/vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
   WriteInput("pretrained/merges.txt", "a b\n");
   WriteInput("pretrained/config.json", bytes);
-  CheckMessage(ReadPretrainedFolder(absl::StrCat(InputFolder(), "/pretrained"),
-                                    plugins.scorers)
+  CheckMessage(ReadPretrainedRun(absl::StrCat(InputFolder(), "/pretrained"),
+                                 plugins.scorers)
                    .status());
 }
 
