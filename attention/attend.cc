@@ -78,7 +78,7 @@ bool AttentionLayer<T>::ReadsHeadsSideBySide() const {
 }
 
 template <typename T>
-bool AttentionLayer<T>::IsHooked(Forward<T>& forward) const {
+bool AttentionLayer<T>::HasHookBeyondRowStatistics(Forward<T>& forward) const {
   if (forward.hook() == nullptr) return false;
   const NameScope<T> scope(forward.tape(), "attention");
   const auto is_watched = [&](const char* name) {

@@ -88,7 +88,7 @@ class AttentionLayer {
   bool ReadsHeadsSideBySide() const;
   // Whether a hook reads or changes more than row statistics at a hook point of
   // this layer.
-  bool IsHooked(Forward<T>& forward) const;
+  bool HasHookBeyondRowStatistics(Forward<T>& forward) const;
   // Returns the context of Attend(), computed by a kernel that reads the heads
   // side by side, as projections write them. queries [batch, queries, heads *
   // width], keys and values [batch, keys, key heads * width] -> [batch,

@@ -50,7 +50,7 @@ Var<T> Joined(Var<T> a, Var<T> b) {
 }  // namespace
 
 Latent LatentWithDefaults(const Latent& options,
-                          const LatentLayerWidths& widths) {
+                          const LatentAttentionWidths& widths) {
   Latent complete = options;
   if (options.rank() == 0) {
     complete.set_rank(static_cast<int32_t>(
@@ -63,7 +63,7 @@ Latent LatentWithDefaults(const Latent& options,
 }
 
 ScoreWidths LatentScoreWidths(const Latent& complete,
-                              const LatentLayerWidths& widths) {
+                              const LatentAttentionWidths& widths) {
   const int64_t width = widths.head + complete.rotary_width();
   return {
       .heads = widths.heads,
@@ -73,7 +73,7 @@ ScoreWidths LatentScoreWidths(const Latent& complete,
       .query_input = widths.query_input};
 }
 
-void ValidateLatent(const Latent& options, const LatentLayerWidths& widths,
+void ValidateLatent(const Latent& options, const LatentAttentionWidths& widths,
                     ConfigProblems& problems) {
   problems.CheckRanges(options);
   if (options.rotary_width() % 2 != 0) {
@@ -118,7 +118,7 @@ void ValidateNoLatent(const Latent& options, ConfigProblems& problems) {
 
 void ValidateLatentAttention(const AttentionRegistry& registry,
                              const Attention& attention, const Latent& complete,
-                             const LatentLayerWidths& widths,
+                             const LatentAttentionWidths& widths,
                              ConfigProblems& problems) {
   const ScoreWidths of_score = LatentScoreWidths(complete, widths);
   ParameterStore<float> unused;
@@ -149,7 +149,7 @@ template <typename T>
 LatentKeyValueLayer<T>::LatentKeyValueLayer(const AttentionRegistry& registry,
                                             const Latent& complete,
                                             const ParameterScope<T>& scope,
-                                            const LatentLayerWidths& widths,
+                                            const LatentAttentionWidths& widths,
                                             const LinearOptions& projection)
     : options_(complete),
       widths_(widths),

@@ -57,7 +57,7 @@ namespace regard {
 
 class Attention;
 
-struct LatentLayerWidths {
+struct LatentAttentionWidths {
   int64_t query_input = 0;  // width of the queries' input
   int64_t key_input = 0;    // width of the input of keys and values
   int64_t heads = 1;
@@ -69,16 +69,16 @@ struct LatentLayerWidths {
 
 // Returns the options with `rank` and `rotary_width` filled in.
 Latent LatentWithDefaults(const Latent& options,
-                          const LatentLayerWidths& widths);
+                          const LatentAttentionWidths& widths);
 
 // The widths with which the score is constructed. `complete` comes from
 // LatentWithDefaults().
 ScoreWidths LatentScoreWidths(const Latent& complete,
-                              const LatentLayerWidths& widths);
+                              const LatentAttentionWidths& widths);
 
 // Adds the problems of the fields of `options`, under paths relative to
 // `options`.
-void ValidateLatent(const Latent& options, const LatentLayerWidths& widths,
+void ValidateLatent(const Latent& options, const LatentAttentionWidths& widths,
                     ConfigProblems& problems);
 
 // Validates options that are absent or contain `none`. Adds a note if fields
@@ -89,7 +89,7 @@ void ValidateNoLatent(const Latent& options, ConfigProblems& problems);
 // Paths are relative to the message that contains both.
 void ValidateLatentAttention(const AttentionRegistry& registry,
                              const Attention& attention, const Latent& complete,
-                             const LatentLayerWidths& widths,
+                             const LatentAttentionWidths& widths,
                              ConfigProblems& problems);
 
 // Parameters:
@@ -121,7 +121,7 @@ class LatentKeyValueLayer {
 
   LatentKeyValueLayer(const AttentionRegistry& registry, const Latent& complete,
                       const ParameterScope<T>& scope,
-                      const LatentLayerWidths& widths,
+                      const LatentAttentionWidths& widths,
                       const LinearOptions& projection);
 
   // x [batch, queries, query input] -> the input of the projection of queries.
@@ -143,7 +143,7 @@ class LatentKeyValueLayer {
 
  private:
   Latent options_;
-  LatentLayerWidths widths_;
+  LatentAttentionWidths widths_;
   LinearLayer<T> latent_;
   std::optional<NormLayer<T>> norm_;
   std::optional<LinearLayer<T>> query_latent_;

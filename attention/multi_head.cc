@@ -64,9 +64,9 @@ HeadOutputWidths OutputWidths(const AttentionRegistry& scorers,
       .input = widths.query};
 }
 
-LatentLayerWidths WidthsOfLatent(const AttentionRegistry& scorers,
-                                 const MultiHead& config,
-                                 const MultiHeadInputWidths& widths) {
+LatentAttentionWidths WidthsOfLatent(const AttentionRegistry& scorers,
+                                     const MultiHead& config,
+                                     const MultiHeadInputWidths& widths) {
   const HeadOutputWidths extents = OutputWidths(scorers, config, widths);
   return {.query_input = widths.query,
           .key_input = widths.key,
@@ -80,7 +80,8 @@ ScoreWidths HeadWidths(const AttentionRegistry& scorers,
                        const MultiHead& config,
                        const MultiHeadInputWidths& widths) {
   if (!HasLatent(config)) return KeyWidths(scorers, config, widths);
-  const LatentLayerWidths of_latent = WidthsOfLatent(scorers, config, widths);
+  const LatentAttentionWidths of_latent =
+      WidthsOfLatent(scorers, config, widths);
   ScoreWidths of_score = LatentScoreWidths(
       LatentWithDefaults(config.latent(), of_latent), of_latent);
   of_score.slots = widths.slots;
@@ -267,7 +268,8 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
             "compares all queries at once; use it in a recurrent decoder"));
   }
   if (HasLatent(config) && problems.problems().size() == before) {
-    const LatentLayerWidths of_latent = WidthsOfLatent(scorers, config, widths);
+    const LatentAttentionWidths of_latent =
+        WidthsOfLatent(scorers, config, widths);
     ValidateLatentAttention(scorers, config.attention(),
                             LatentWithDefaults(config.latent(), of_latent),
                             of_latent, problems);
@@ -311,7 +313,8 @@ MultiHeadAttention<T>::MultiHeadAttention(
                       of_head.key_heads, of_head.key);
   }
   if (!HasLatent(config)) return;
-  const LatentLayerWidths of_latent = WidthsOfLatent(scorers, config, widths);
+  const LatentAttentionWidths of_latent =
+      WidthsOfLatent(scorers, config, widths);
   latent_.emplace(scorers, LatentWithDefaults(config.latent(), of_latent),
                   scope, of_latent,
                   Projection(initialization.inputs, config.bias()));
@@ -343,7 +346,7 @@ PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
   // not in each step. With a state, the layout must not depend on hooks,
   // because the state keeps it between steps.
   if (ReadsHeadsSideBySide() &&
-      (state != nullptr || !attention_.IsHooked(forward))) {
+      (state != nullptr || !attention_.HasHookBeyondRowStatistics(forward))) {
     return projected;
   }
   return {attention_.Prepare(
@@ -411,7 +414,7 @@ Var<T> MultiHeadAttention<T>::operator()(
   in.values = source.values;
   if (source.keys.shape().rank() == 3) {
     if (FitSideBySide(queries.dim(1), source.keys) &&
-        !attention_.IsHooked(forward)) {
+        !attention_.HasHookBeyondRowStatistics(forward)) {
       return Project(forward,
                      attention_.ContextSideBySide(forward, in.score, in.values,
                                                   extents_.heads),

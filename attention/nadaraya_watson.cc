@@ -149,7 +149,7 @@ std::vector<double> NadarayaWatsonModel<T>::Weights(
 }
 
 template <typename T>
-TraceablePrediction<T> NadarayaWatsonModel<T>::TraceAt(
+TraceablePrediction<T> NadarayaWatsonModel<T>::TraceAtPoint(
     std::vector<double> x, std::vector<std::string> columns) const {
   TraceablePrediction<T> traced;
   TraceDescription& labels = traced.labels;

@@ -77,8 +77,8 @@ class NadarayaWatsonModel : public Model<T> {
 
   // Traces the prediction for one x [width]. If y is standardized, the output
   // is the standardized y. `columns` names the known points.
-  TraceablePrediction<T> TraceAt(std::vector<double> x,
-                                 std::vector<std::string> columns) const;
+  TraceablePrediction<T> TraceAtPoint(std::vector<double> x,
+                                      std::vector<std::string> columns) const;
 
   // See AttentionLayer::MaxDistance(). The position of a known point is its
   // index, and every query is at position 0.

@@ -136,7 +136,7 @@ TEST(NadarayaWatsonTest, StandardizesInDouble) {
   }
   EXPECT_EQ(by_hand.loss_terms()[0].weight, 2);
   EXPECT_EQ(model.loss_terms()[0].weight, 2 / 0.25);
-  EXPECT_EQ(model.TraceAt({1.7e9 + 6}, {"a", "b", "c"}).labels.input,
+  EXPECT_EQ(model.TraceAtPoint({1.7e9 + 6}, {"a", "b", "c"}).labels.input,
             "1700000006");
 }
 

@@ -30,7 +30,7 @@ struct PredictionRequest {
   std::optional<std::string> prompt = {};
 };
 
-struct PredictionLimits {
+struct PredictionOutputLimits {
   int64_t length = 100;  // the largest number of ids that continue a text
   size_t most_choices = 5;
 };

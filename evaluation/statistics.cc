@@ -25,7 +25,7 @@ void Draw(const RandomStream& random, int resample,
   }
 }
 
-size_t NumExamples(const MetricStatistics& metric) {
+size_t NumExamples(const MetricOverExamples& metric) {
   return metric.statistics.size() /
          static_cast<size_t>(metric.aggregate->width);
 }
@@ -185,7 +185,7 @@ ConfidenceInterval ComputeConfidenceInterval(std::vector<double> values) {
           .high = values[upper]};
 }
 
-ConfidenceInterval BootstrapConfidence(const MetricStatistics& metric,
+ConfidenceInterval BootstrapConfidence(const MetricOverExamples& metric,
                                        absl::Span<const size_t> examples,
                                        uint64_t seed) {
   REGARD_CHECK(!examples.empty()) << metric.name;
@@ -207,7 +207,7 @@ std::map<std::string, ConfidenceInterval> BootstrapConfidence(
     std::vector<size_t> all(set.examples.size());
     std::iota(all.begin(), all.end(), size_t{0});
     if (all.empty()) continue;
-    for (const MetricStatistics& metric : set.metrics) {
+    for (const MetricOverExamples& metric : set.metrics) {
       intervals[metric.name] = BootstrapConfidence(metric, all, seed);
     }
   }

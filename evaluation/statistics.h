@@ -44,7 +44,7 @@ ConfidenceInterval ComputeConfidenceInterval(std::vector<double> values);
 // draws as many examples as there are, with replacement (Koehn, "Statistical
 // significance tests for machine translation evaluation", EMNLP 2004). The
 // draws depend on the seed and on the number of examples.
-ConfidenceInterval BootstrapConfidence(const MetricStatistics& metric,
+ConfidenceInterval BootstrapConfidence(const MetricOverExamples& metric,
                                        absl::Span<const size_t> examples,
                                        uint64_t seed);
 
@@ -56,8 +56,8 @@ std::map<std::string, ConfidenceInterval> BootstrapConfidence(
 // A metric of two runs on the same examples. There must be at least one
 // example.
 struct ExampleMetricPair {
-  const MetricStatistics* run = nullptr;
-  const MetricStatistics* baseline = nullptr;
+  const MetricOverExamples* run = nullptr;
+  const MetricOverExamples* baseline = nullptr;
   // ExamplesKey() of the set: the seed of random choices.
   uint64_t key = 0;
   // ExampleKeys() of the set. Pairs use the same random choices for the

@@ -15,27 +15,27 @@ namespace regard {
 namespace {
 
 // Returns a metric with these fractions of right outputs.
-MetricStatistics Shares(const std::vector<double>& right) {
-  MetricStatistics metric = {.name = "test/accuracy"};
+MetricOverExamples Shares(const std::vector<double>& right) {
+  MetricOverExamples metric = {.name = "test/accuracy"};
   for (const double share : right) metric.Add({share, 1});
   return metric;
 }
 
 // Returns a metric in which the first `right` of `size` examples are right.
-MetricStatistics FirstRight(size_t right, size_t size) {
+MetricOverExamples FirstRight(size_t right, size_t size) {
   std::vector<double> shares(size);
   std::fill_n(shares.begin(), right, 1.0);
   return Shares(shares);
 }
 
-std::vector<size_t> All(const MetricStatistics& metric) {
+std::vector<size_t> All(const MetricOverExamples& metric) {
   std::vector<size_t> all(metric.statistics.size() / 2);
   std::iota(all.begin(), all.end(), size_t{0});
   return all;
 }
 
-PairedTests Compare(const MetricStatistics& run,
-                    const MetricStatistics& baseline, uint64_t key = 7) {
+PairedTests Compare(const MetricOverExamples& run,
+                    const MetricOverExamples& baseline, uint64_t key = 7) {
   const ExampleMetricPair pair = {&run, &baseline, key};
   return ComparePaired({&pair, 1});
 }
@@ -65,7 +65,7 @@ TEST(ConfidenceTest, IsTheMeanAndThePercentiles) {
 TEST(ConfidenceTest, StaysInTheRangeOfItsValues) {
   // Nearly all examples are right, so the mean plus half of the width exceeds
   // 1. The percentiles must not exceed 1.
-  const MetricStatistics metric = FirstRight(19, 20);
+  const MetricOverExamples metric = FirstRight(19, 20);
   const ConfidenceInterval confidence =
       BootstrapConfidence(metric, All(metric), 1);
   EXPECT_GT(confidence.mean + confidence.half_width, 1);
@@ -102,7 +102,7 @@ TEST(ConfidenceDeathTest, NeedsValues) {
 // p of n is sqrt(p (1 - p) / n). With 1,000 resamples, the bootstrap has its
 // own sampling error of about 4 %.
 TEST(BootstrapTest, FindsTheStandardErrorOfAFraction) {
-  const MetricStatistics metric = FirstRight(300, 400);
+  const MetricOverExamples metric = FirstRight(300, 400);
   const ConfidenceInterval confidence =
       BootstrapConfidence(metric, All(metric), 1);
   const double error = std::sqrt(0.75 * 0.25 / 400);
@@ -111,7 +111,7 @@ TEST(BootstrapTest, FindsTheStandardErrorOfAFraction) {
 }
 
 TEST(BootstrapTest, IsAFunctionOfTheSeed) {
-  const MetricStatistics metric = FirstRight(30, 41);
+  const MetricOverExamples metric = FirstRight(30, 41);
   const auto mean = [&](uint64_t seed) {
     return BootstrapConfidence(metric, All(metric), seed).mean;
   };
@@ -120,7 +120,7 @@ TEST(BootstrapTest, IsAFunctionOfTheSeed) {
 }
 
 TEST(BootstrapTest, HasNoWidthForEqualExamples) {
-  const MetricStatistics metric = FirstRight(3, 7);
+  const MetricOverExamples metric = FirstRight(3, 7);
   const ConfidenceInterval right = BootstrapConfidence(metric, {0, 1, 2}, 1);
   EXPECT_EQ(right.mean, 1);
   EXPECT_EQ(right.half_width, 0);
@@ -139,7 +139,7 @@ TEST(BootstrapTest, CoversEachMetricOfEachSetWithExamples) {
 }
 
 TEST(ComparePairedTest, ARunDoesNotDifferFromItself) {
-  const MetricStatistics metric = FirstRight(30, 100);
+  const MetricOverExamples metric = FirstRight(30, 100);
   const PairedTests tests = Compare(metric, metric);
   EXPECT_EQ(tests.difference, 0);
   EXPECT_EQ(tests.bootstrap_p, 1);
@@ -168,8 +168,8 @@ TEST(ComparePairedTest, RandomizationCountsTheFractionOfSwaps) {
 }
 
 TEST(ComparePairedTest, SwappingRunsChangesOnlyTheSign) {
-  const MetricStatistics run = Shares({1, 0, 0.5, 1, 1, 0, 1});
-  const MetricStatistics baseline = Shares({0, 0, 1, 1, 0, 0, 0});
+  const MetricOverExamples run = Shares({1, 0, 0.5, 1, 1, 0, 1});
+  const MetricOverExamples baseline = Shares({0, 0, 1, 1, 0, 0, 0});
   const PairedTests there = Compare(run, baseline);
   const PairedTests back = Compare(baseline, run);
   EXPECT_EQ(there.difference, -back.difference);
@@ -181,8 +181,8 @@ TEST(ComparePairedTest, SwappingRunsChangesOnlyTheSign) {
 TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   // The same pair of runs is passed twice. This must not count as more
   // evidence.
-  const MetricStatistics run = FirstRight(7, 9);
-  const MetricStatistics baseline = FirstRight(4, 9);
+  const MetricOverExamples run = FirstRight(7, 9);
+  const MetricOverExamples baseline = FirstRight(4, 9);
   const ExampleMetricPair pair = {&run, &baseline, 7};
   const PairedTests once = ComparePaired({&pair, 1});
   const PairedTests twice = ComparePaired({pair, pair});
@@ -198,14 +198,14 @@ TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
 }
 
 TEST(ComparePairedTest, AnExampleOfSeveralSetsIsOneUnit) {
-  const MetricStatistics run = FirstRight(7, 9);
-  const MetricStatistics baseline = FirstRight(4, 9);
+  const MetricOverExamples run = FirstRight(7, 9);
+  const MetricOverExamples baseline = FirstRight(4, 9);
   const std::vector<uint64_t> examples = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   // The same nine examples in reverse order, after two examples on which the
   // runs do not differ.
-  const MetricStatistics reversed_run =
+  const MetricOverExamples reversed_run =
       Shares({1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1});
-  const MetricStatistics reversed_baseline =
+  const MetricOverExamples reversed_baseline =
       Shares({1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1});
   const PairedTests tests =
       ComparePaired({{&run, &baseline, 7, examples},

@@ -157,7 +157,7 @@ absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,
 }
 
 absl::StatusOr<Prediction> Run::Predict(const PredictionRequest& request,
-                                        const PredictionLimits& options,
+                                        const PredictionOutputLimits& options,
                                         Hook<float>* hook) const {
   std::optional<ScopedExtraHook<float>> watch;
   if (hook != nullptr) watch.emplace(*forward_, hook);

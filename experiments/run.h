@@ -102,7 +102,7 @@ class Run {
   // of the prediction, and may be null. A generated text takes one pass per
   // token. Every error describes what is wrong with the request.
   absl::StatusOr<Prediction> Predict(const PredictionRequest& request,
-                                     const PredictionLimits& options = {},
+                                     const PredictionOutputLimits& options = {},
                                      Hook<float>* hook = nullptr) const;
 
   // Returns the losses of training examples, computed as one shard. They equal

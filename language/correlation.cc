@@ -29,11 +29,11 @@ double CorrelationOfSums(absl::Span<const double> sums) {
          (std::sqrt(x_variance) * std::sqrt(y_variance));
 }
 
-MetricStatistics CorrelationMetric(const std::string& name,
-                                   absl::Span<const double> x,
-                                   absl::Span<const double> y) {
+MetricOverExamples CorrelationMetric(const std::string& name,
+                                     absl::Span<const double> x,
+                                     absl::Span<const double> y) {
   REGARD_CHECK_EQ(x.size(), y.size()) << name;
-  MetricStatistics metric = {.name = name, .aggregate = &kCorrelation};
+  MetricOverExamples metric = {.name = name, .aggregate = &kCorrelation};
   const double x_mean = MeanOf(x);
   const double y_mean = MeanOf(y);
   for (size_t i = 0; i < x.size(); ++i) {

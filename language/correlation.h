@@ -21,9 +21,9 @@ inline constexpr Aggregate kCorrelation = {"correlation", 6,
 
 // Returns the metric `name`, Pearson's correlation of x and y, which must have
 // the same size. Subtracts the means first, to reduce rounding errors.
-MetricStatistics CorrelationMetric(const std::string& name,
-                                   absl::Span<const double> x,
-                                   absl::Span<const double> y);
+MetricOverExamples CorrelationMetric(const std::string& name,
+                                     absl::Span<const double> x,
+                                     absl::Span<const double> y);
 
 // Returns the rank of each number, counted from 1. Equal numbers share the mean
 // of their ranks. All ranks are NaN if any number is NaN.

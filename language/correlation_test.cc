@@ -36,7 +36,7 @@ TEST(CorrelationTest, EqualNumbersShareTheMeanOfTheirRanks) {
 TEST(CorrelationTest, IsExactWhereNumbersAreLarge) {
   const double x[] = {1e9 + 1, 1e9 + 2, 1e9 + 3};
   const double y[] = {-1e9, -1e9 - 2, -1e9 - 4};
-  const MetricStatistics metric = CorrelationMetric("pearson", x, y);
+  const MetricOverExamples metric = CorrelationMetric("pearson", x, y);
   EXPECT_EQ(metric.name, "pearson");
   EXPECT_DOUBLE_EQ(metric.Value(), -1);
   // The first resample contains the first two pairs. The second contains one

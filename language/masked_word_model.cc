@@ -187,8 +187,8 @@ EvaluatedSet MaskedWordModel::Predict(
     if (known_[id]) known_total += static_cast<double>(counts_[id]);
   }
   EvaluatedSet set;
-  MetricStatistics token_accuracy = {"token_accuracy"};
-  MetricStatistics next_accuracy = {"next_sentence_accuracy"};
+  MetricOverExamples token_accuracy = {"token_accuracy"};
+  MetricOverExamples next_accuracy = {"next_sentence_accuracy"};
   TokenScoreSums sum;
   double unigram = 0;
   double next_loss = 0;
@@ -363,9 +363,9 @@ absl::Status MaskedWordModel::NoMaskError(
       "; got '", request.text, "'"));
 }
 
-Prediction MaskedWordModel::PredictPair(Forward<float>& forward,
-                                        const EncodedInput& input,
-                                        const PredictionLimits& options) const {
+Prediction MaskedWordModel::PredictPair(
+    Forward<float>& forward, const EncodedInput& input,
+    const PredictionOutputLimits& options) const {
   const Var<float> hidden =
       bert_(forward, {.size = 1, .ids = input.ids, .types = input.types});
   const Var<float> predicted =
@@ -411,7 +411,7 @@ std::string MaskedWordModel::FilledText(const PredictionRequest& request,
 
 absl::StatusOr<Prediction> MaskedWordModel::Predict(
     Forward<float>& forward, const PredictionRequest& request,
-    const PredictionLimits& options) const {
+    const PredictionOutputLimits& options) const {
   REGARD_ASSIGN_OR_RETURN(const EncodedInput input, Read(forward, request));
   if (input.positions.empty()) {
     if (input.pair) return PredictPair(forward, input, options);

@@ -93,9 +93,9 @@ class MaskedWordModel : public BertBasedModel {
   // from dev if there is no test set. The reference of an example is its text.
   // With next_sentence, a text may be two texts separated by a tab. If such a
   // pair has no [MASK], predicts whether the second text follows the first.
-  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
-                                     const PredictionRequest& request,
-                                     const PredictionLimits& options) const;
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictionOutputLimits& options) const;
 
   // Traces the likeliest word of each [MASK], for the same inputs as Predict().
   // A text without [MASK] must not be so long that it is truncated. Its trace
@@ -142,7 +142,7 @@ class MaskedWordModel : public BertBasedModel {
   absl::Status NoMaskError(const PredictionRequest& request) const;
   // Predicts whether the second text of a pair follows the first.
   Prediction PredictPair(Forward<float>& forward, const EncodedInput& encoded,
-                         const PredictionLimits& options) const;
+                         const PredictionOutputLimits& options) const;
   // Returns the input with `words` in place of its masks.
   std::string FilledText(const PredictionRequest& request,
                          const EncodedInput& encoded,

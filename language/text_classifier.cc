@@ -280,7 +280,7 @@ absl::StatusOr<LabelledText> TextClassifier::Read(
 
 absl::StatusOr<Prediction> TextClassifier::Predict(
     Forward<float>& forward, const PredictionRequest& request,
-    const PredictionLimits& options) const {
+    const PredictionOutputLimits& options) const {
   const std::vector<std::string>& labels = data_.labels;
   REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(request));
   Prediction prediction = {.input = Joined(text, "\t")};

@@ -73,9 +73,9 @@ class TextClassifier : public BertBasedModel {
 
   // Predicts the class of a text, of a pair separated by a tab, or of an
   // example. Examples are from test, or from dev if there is no test set.
-  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
-                                     const PredictionRequest& request,
-                                     const PredictionLimits& options) const;
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictionOutputLimits& options) const;
 
   // Traces all classes, for the same inputs as Predict().
   absl::StatusOr<TraceablePrediction<float>> Trace(

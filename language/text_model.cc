@@ -157,7 +157,7 @@ TrainableLanguageModel::Read(const PredictionRequest& request) const {
 
 absl::StatusOr<Prediction> TrainableLanguageModel::Predict(
     Forward<float>& forward, const PredictionRequest& request,
-    const PredictionLimits& options) const {
+    const PredictionOutputLimits& options) const {
   REGARD_ASSIGN_OR_RETURN(const EncodedInput encoded, Read(request));
   Prediction prediction = {
       .input = model_.vocabulary().OneLine(encoded.prompt),

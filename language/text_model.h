@@ -83,9 +83,9 @@ class TrainableLanguageModel : public Model<float> {
   // Continues a text with the likeliest ids. An example is a line or block of
   // test, or of dev if there is no test set. The first half of an example is
   // continued.
-  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
-                                     const PredictionRequest& request,
-                                     const PredictionLimits& options) const;
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictionOutputLimits& options) const;
 
   // Traces the pass that predicts each id of a text from the ids before it. The
   // text is followed by the target or, without a target, by the likeliest id.

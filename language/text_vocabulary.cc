@@ -93,7 +93,7 @@ absl::StatusOr<TextVocabulary> TextVocabulary::Parse(
     const LanguageModelConfig& config) {
   TextVocabulary vocabulary(config);
   if (config.unit() != LanguageModelConfig::BYTE_PAIRS) {
-    REGARD_RETURN_IF_ERROR(vocabulary.AppendText(text, path));
+    REGARD_RETURN_IF_ERROR(vocabulary.ParseText(text, path));
     return vocabulary;
   }
   REGARD_ASSIGN_OR_RETURN(vocabulary.pairs_, BytePairs::Parse(text, path));

@@ -249,7 +249,7 @@ absl::StatusOr<LabelledSequence> TokenClassifier::Read(
 
 absl::StatusOr<Prediction> TokenClassifier::Predict(
     Forward<float>& forward, const PredictionRequest& request,
-    const PredictionLimits& options) const {
+    const PredictionOutputLimits& options) const {
   REGARD_ASSIGN_OR_RETURN(const LabelledSequence sequence, Read(request));
   forward.BeginStep();
   absl::Span<const int32_t> labels;

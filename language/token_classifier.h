@@ -57,9 +57,9 @@ class TokenClassifier : public Model<float> {
   // Predicts the label of the last token of a typed text, or all labels of an
   // example. A typed text is a list of tokens, written as numbers. Examples are
   // from test, or from dev if there is no test set.
-  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
-                                     const PredictionRequest& request,
-                                     const PredictionLimits& options) const;
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictionOutputLimits& options) const;
   absl::StatusOr<TraceablePrediction<float>> Trace(
       Forward<float>& forward, const PredictionRequest& request,
       const TraceOptions& options) const;

@@ -8,7 +8,7 @@ double RatioOfSums(absl::Span<const double> sums) {
   return sums[1] == 0 ? 0 : sums[0] / sums[1];
 }
 
-void MetricStatistics::Add(absl::Span<const double> statistics_of_example) {
+void MetricOverExamples::Add(absl::Span<const double> statistics_of_example) {
   REGARD_CHECK_EQ(static_cast<int>(statistics_of_example.size()),
                   aggregate->width)
       << name;
@@ -16,7 +16,7 @@ void MetricStatistics::Add(absl::Span<const double> statistics_of_example) {
                     statistics_of_example.end());
 }
 
-double MetricStatistics::ValueOf(absl::Span<const size_t> examples) const {
+double MetricOverExamples::ValueOf(absl::Span<const size_t> examples) const {
   const auto width = static_cast<size_t>(aggregate->width);
   std::vector<double> sums(width);
   for (const size_t example : examples) {
@@ -26,7 +26,7 @@ double MetricStatistics::ValueOf(absl::Span<const size_t> examples) const {
   return aggregate->value(sums);
 }
 
-double MetricStatistics::Value() const {
+double MetricOverExamples::Value() const {
   const auto width = static_cast<size_t>(aggregate->width);
   std::vector<double> sums(width);
   for (size_t i = 0; i < statistics.size(); ++i) {

@@ -33,7 +33,7 @@ double RatioOfSums(absl::Span<const double> sums);
 // sums[0] / sums[1], or 0 if sums[1] is 0. Used for means and fractions.
 inline constexpr Aggregate kRatio = {"ratio", 2, &RatioOfSums};
 
-struct MetricStatistics {
+struct MetricOverExamples {
   std::string name = {};  // name without the prefix of the split: "exact_match"
   const Aggregate* aggregate = &kRatio;
   // Whether the metric of a single example is meaningful.
@@ -75,7 +75,7 @@ struct EvaluatedSet {
   std::vector<ExampleTexts> examples = {};
   // Reports show how the first metric depends on the length. The first metric
   // whose `of_single_examples` is true selects good and bad examples.
-  std::vector<MetricStatistics> metrics = {};
+  std::vector<MetricOverExamples> metrics = {};
   // Other metrics of the whole set, by name.
   std::map<std::string, double> totals = {};
 };

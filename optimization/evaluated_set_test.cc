@@ -9,8 +9,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-MetricStatistics Accuracy() {
-  MetricStatistics metric = {.name = "accuracy"};
+MetricOverExamples Accuracy() {
+  MetricOverExamples metric = {.name = "accuracy"};
   metric.Add({2, 4});
   metric.Add({0, 1});
   metric.Add({3, 5});
@@ -18,7 +18,7 @@ MetricStatistics Accuracy() {
 }
 
 TEST(ExampleMetricTest, FollowsFromSumsOverExamples) {
-  const MetricStatistics metric = Accuracy();
+  const MetricOverExamples metric = Accuracy();
   EXPECT_THAT(metric.StatisticsOf(2), ElementsAre(3, 5));
   EXPECT_DOUBLE_EQ(metric.Value(), 5.0 / 10);
   EXPECT_DOUBLE_EQ(metric.ValueOf(2), 3.0 / 5);
@@ -30,12 +30,12 @@ TEST(ExampleMetricTest, AnExampleMayOccurSeveralTimes) {
 }
 
 TEST(ExampleMetricTest, ARatioWithoutExamplesIsZero) {
-  EXPECT_EQ(MetricStatistics().Value(), 0);
+  EXPECT_EQ(MetricOverExamples().Value(), 0);
   EXPECT_EQ(Accuracy().ValueOf(absl::Span<const size_t>()), 0);
 }
 
 TEST(ExampleMetricDeathTest, RequiresTheStatisticsOfTheAggregate) {
-  MetricStatistics metric = {.name = "accuracy"};
+  MetricOverExamples metric = {.name = "accuracy"};
   EXPECT_DEATH(metric.Add({1, 2, 3}), "accuracy");
 }
 

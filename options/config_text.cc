@@ -294,14 +294,14 @@ int ConfigTextWithOrigin::Column(size_t offset) const {
                  absl::string_view(text_).substr(begin, offset - begin));
 }
 
-std::string ConfigTextWithOrigin::Origin(size_t offset) const {
+std::string ConfigTextWithOrigin::OriginWithLine(size_t offset) const {
   if (is_override_) return name_;
   return absl::StrCat(Printable(name_, kShownCharacters), ":", Line(offset));
 }
 
 std::string ConfigTextWithOrigin::OriginWithColumn(size_t offset) const {
   if (is_override_) return name_;
-  return absl::StrCat(Origin(offset), ":", Column(offset));
+  return absl::StrCat(OriginWithLine(offset), ":", Column(offset));
 }
 
 TextRange ConfigTextWithOrigin::RangeInStringValue(

@@ -58,8 +58,8 @@ class ConfigTextWithOrigin {
   int Column(size_t offset) const;
 
   // Returns the origin of a value: `file.textproto:12` or `--set`.
-  std::string Origin(size_t offset) const;
-  // Returns Origin() with the column: `file.textproto:12:3`.
+  std::string OriginWithLine(size_t offset) const;
+  // Returns OriginWithLine() with the column: `file.textproto:12:3`.
   std::string OriginWithColumn(size_t offset) const;
 
   // Returns the position of the bytes `within` of a string value. `name` is the

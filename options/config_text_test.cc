@@ -22,7 +22,7 @@ TEST(ConfigTextTest, CountsLinesAndCharactersFromOne) {
   EXPECT_EQ(text.Column(2), 1);
   EXPECT_EQ(text.Column(3), 2);  // a tab is one character
   EXPECT_EQ(text.Column(5), 3);  // two bytes are one character
-  EXPECT_EQ(text.Origin(5), "a:2");
+  EXPECT_EQ(text.OriginWithLine(5), "a:2");
 }
 
 TEST(ConfigTextTest, ProblemAtTheEndOfTheText) {
@@ -47,7 +47,7 @@ TEST(ConfigTextTest, MarksStayOnTheLine) {
 
 TEST(ConfigTextTest, OverridesHaveNoLine) {
   const ConfigTextWithOrigin text = ConfigTextWithOrigin::Override("seed=x");
-  EXPECT_EQ(text.Origin(5), "--set");
+  EXPECT_EQ(text.OriginWithLine(5), "--set");
   EXPECT_EQ(text.Diagnostic({{5, 1}, "no"}),
             "--set: error: no\n"
             "  seed=x\n"

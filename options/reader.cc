@@ -166,7 +166,7 @@ void ConfigOrigins::RemoveOrigins(const std::string& path) {
 std::optional<std::string> ConfigOrigins::Find(absl::string_view path) const {
   const auto place = places_.find(std::string(path));
   if (place == places_.end()) return std::nullopt;
-  return texts_[place->second.text].Origin(place->second.range.begin);
+  return texts_[place->second.text].OriginWithLine(place->second.range.begin);
 }
 
 ConfigOrigins::Place ConfigOrigins::NearestPlace(absl::string_view path) const {

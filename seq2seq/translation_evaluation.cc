@@ -162,7 +162,7 @@ EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
                             /*want_weights=*/false);
   const bool raw = !set.references.empty();
   EvaluatedSet evaluated = {.set = set.name, .length_unit = "source tokens"};
-  std::vector<MetricStatistics>& metrics = evaluated.metrics;
+  std::vector<MetricOverExamples>& metrics = evaluated.metrics;
   metrics = {{"bleu", &kBleu},
              {"chrf", &kChrf, /*of_single_examples=*/true},
              {"exact_match"}};
@@ -200,7 +200,7 @@ EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
          .output = output,
          .length = static_cast<int64_t>(pair.source.size())});
   }
-  for (MetricStatistics& metric : metrics) metric.name += set.suffix;
+  for (MetricOverExamples& metric : metrics) metric.name += set.suffix;
   const TokenScoreSums tokens =
       ScoreTargetTokens(forward, EncodePairs(set.pairs));
   const auto count = static_cast<double>(tokens.count);

@@ -47,9 +47,9 @@ int CompareMain(int argc, char** argv, const Plugins& plugins) {
     return ExitCode(absl::InvalidArgumentError(
         "error: at least two runs are required; see --help"));
   }
-  std::vector<GridRunResults> runs;
+  std::vector<RunInGrid> runs;
   for (const std::string& folder : folders) {
-    absl::StatusOr<GridRunResults> run =
+    absl::StatusOr<RunInGrid> run =
         ReadRun(ResolveUserPath(folder), plugins.aggregates);
     if (!run.ok()) return ExitCode(run.status());
     run->label = folder;

@@ -47,7 +47,7 @@ void AddCost(const FormulaGraph& graph, const FormulaNode& node, Cost* cost) {
     cost->arithmetic += 2 * own * width(1);
   } else if (node.op == FormulaOp::kSum) {
     cost->arithmetic += width(0);
-  } else if (FunctionOf<double>(node.op).transcendental && !is_square) {
+  } else if (FormulaOpInfoFor<double>(node.op).transcendental && !is_square) {
     cost->transcendental += own;
   } else {
     cost->arithmetic += own;
@@ -137,7 +137,7 @@ absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
   absl::StrAppend(&text, "A pair costs ", cost.arithmetic,
                   " arithmetic operations and ", cost.transcendental,
                   " transcendental functions.\n");
-  if (FindInnerTerms(graph).has_value()) {
+  if (DecomposeIntoInnerProduct(graph).has_value()) {
     text += "With softmax, one fused kernel computes scores and context.\n";
   }
   return text;

@@ -145,7 +145,7 @@ absl::StatusOr<SweepWithOrigins> ReadSource(const Arguments& arguments) {
 
 // Prints a note if the sweep has too few seeds for a significant difference.
 void NoteTooFewSeeds(const Sweep& sweep, const ExpandedSweep& plan) {
-  RunGrid grid = {.axes = plan.axes};
+  ResultGrid grid = {.axes = plan.axes};
   for (const SweepArm& arm : plan.arms) {
     grid.runs.emplace_back().coordinates = arm.coordinates;
   }
@@ -157,7 +157,7 @@ void NoteTooFewSeeds(const Sweep& sweep, const ExpandedSweep& plan) {
 // Writes the report. Prints the result and the paths of its files.
 absl::Status Report(const SweepWithOrigins& source, const SweepOptions& options,
                     const SweepCells& cells, const Plugins& plugins) {
-  const RunGrid grid = GridOf(source.sweep, cells, plugins);
+  const ResultGrid grid = GridOf(source.sweep, cells, plugins);
   REGARD_RETURN_IF_ERROR(
       EnsureErrorPrefix(WriteSweepReport(options, cells, grid)));
   const std::string words = ResultInWords(grid, CompareWithBaselines(grid));

@@ -197,9 +197,10 @@ void CaptionModel::EvaluateGeneratedCaptions(Forward<float>& forward,
         WithoutPrompt(caption));
   }
   const std::vector<double> cider = CiderD(written, references);
-  MetricStatistics exact_match = {"exact_match"};
-  MetricStatistics bleu = {"bleu", &kBleu};
-  MetricStatistics cider_d = {"cider_d", &kRatio, /*of_single_examples=*/true};
+  MetricOverExamples exact_match = {"exact_match"};
+  MetricOverExamples bleu = {"bleu", &kBleu};
+  MetricOverExamples cider_d = {"cider_d", &kRatio,
+                                /*of_single_examples=*/true};
   for (size_t i = 0; i < written.size(); ++i) {
     const std::string text = absl::StrJoin(written[i], " ");
     std::vector<std::string> wanted;

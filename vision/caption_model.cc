@@ -235,7 +235,7 @@ std::vector<std::vector<int32_t>> CaptionModel::GenerateCaptions(
   return sentences;
 }
 
-std::vector<float> CaptionModel::TokenAttention(
+std::vector<float> CaptionModel::CrossAttentionWeights(
     Forward<float>& forward, const CaptionSet& set, int64_t image,
     absl::Span<const int32_t> ids) const {
   const int64_t images[] = {image};

@@ -114,9 +114,9 @@ class CaptionModel : public Model<float> {
   // [ids, tokens of the image]. Row i has the weights at the position that
   // predicts ids[i]. `ids` includes the prompt, whose rows are 0. Requires
   // cross-attention.
-  std::vector<float> TokenAttention(Forward<float>& forward,
-                                    const CaptionSet& set, int64_t image,
-                                    absl::Span<const int32_t> ids) const;
+  std::vector<float> CrossAttentionWeights(Forward<float>& forward,
+                                           const CaptionSet& set, int64_t image,
+                                           absl::Span<const int32_t> ids) const;
 
   // Returns, for each quadrant, the sum of the attention weights of its
   // patches. `tokens` contains the weights of all tokens of an image.

@@ -175,15 +175,16 @@ TEST(CaptionModelTest, PointingOfAUniformMap) {
   EXPECT_THAT(model.SumByQuadrant(tokens), ElementsAre(0, 0.75, 0.25, 0));
 }
 
-// The weights of TokenAttention() must give the pointing metrics of Evaluate().
+// The weights of CrossAttentionWeights() must give the pointing metrics of
+// Evaluate().
 TEST(CaptionModelTest, MapsAreTheWeightsOfEachWord) {
   CaptionModel model = ModelOf(Canvases(3, 1));
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   const CaptionSet& set = model.data().test;
   const std::vector<std::string>& words = set.captions[0].words;
-  const std::vector<float> looks =
-      model.TokenAttention(forward, set, 0, model.tokens().Encode(words));
+  const std::vector<float> looks = model.CrossAttentionWeights(
+      forward, set, 0, model.tokens().Encode(words));
   ASSERT_EQ(looks.size(), words.size() * 17);
   double mass = 0;
   int correct = 0;

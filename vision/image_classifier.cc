@@ -113,7 +113,7 @@ absl::StatusOr<ImageSet> ImageClassifier::Read(
 
 absl::StatusOr<Prediction> ImageClassifier::Predict(
     Forward<float>& forward, const PredictionRequest& request,
-    const PredictionLimits& options) const {
+    const PredictionOutputLimits& options) const {
   const std::vector<std::string>& classes = data_.classes;
   REGARD_ASSIGN_OR_RETURN(const ImageSet image, Read(request));
   Prediction prediction = {.input = request.text};

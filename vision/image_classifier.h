@@ -47,9 +47,9 @@ class ImageClassifier : public Model<float> {
 
   // Predicts the class of an image file or an example. Examples are images of
   // test, or of dev if there is no test set.
-  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
-                                     const PredictionRequest& request,
-                                     const PredictionLimits& options) const;
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictionOutputLimits& options) const;
 
   // Traces all classes, for the same inputs as Predict().
   absl::StatusOr<TraceablePrediction<float>> Trace(

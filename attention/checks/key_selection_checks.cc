@@ -251,7 +251,7 @@ void StepByStepHasTheBitsOfAllAtOnce(const KeySelectionToCheck& checked,
     const ScoringProblem problem = Causal(1, length);
     const ScoringResult all = want_weights ? scorer.Compute(problem)
                                            : scorer.ComputeContextOnly(problem);
-    expect.Near(scorer.ComputeStepwise(problem, want_weights).context,
+    expect.Near(scorer.ComputeContextStepwise(problem, want_weights).context,
                 all.context, 0, absl::StrCat(config, ", ", length, " steps"));
   };
   for (const char* config : kConfigs) {

@@ -207,8 +207,9 @@ void StepByStepHasTheBitsOfAllAtOnce(const NormalizerToCheck& checked,
   ScorerUnderTest<float> scorer(scorers, config, kWidths);
   ScoringProblem problem = ScoringProblem::Random(1, 20, 20, kWidths);
   problem.causal = true;
-  expect.Near(scorer.ComputeStepwise(problem, /*want_weights=*/true).context,
-              scorer.Compute(problem).context, 0, "20 steps");
+  expect.Near(
+      scorer.ComputeContextStepwise(problem, /*want_weights=*/true).context,
+      scorer.Compute(problem).context, 0, "20 steps");
 }
 
 void IsSoftmaxWhereItSaysSo(const NormalizerToCheck& checked,

@@ -215,7 +215,7 @@ void StepsForgetAsAllAtOnce(const ScoreToCheck& score, Expectations& expect) {
       const ScoringResult all = want_weights
                                     ? scorer.Compute(problem)
                                     : scorer.ComputeContextOnly(problem);
-      expect.Near(scorer.ComputeStepwise(problem, want_weights).context,
+      expect.Near(scorer.ComputeContextStepwise(problem, want_weights).context,
                   all.context, 0, absl::StrCat("context ", config));
     }
   }

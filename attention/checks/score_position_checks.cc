@@ -124,7 +124,7 @@ void StepByStepHasTheBitsOfAllAtOnce(const ScoreToCheck& score,
       const ScoringResult all = want_weights
                                     ? scorer.Compute(problem)
                                     : scorer.ComputeContextOnly(problem);
-      expect.Near(scorer.ComputeStepwise(problem, want_weights).context,
+      expect.Near(scorer.ComputeContextStepwise(problem, want_weights).context,
                   all.context, 0, absl::StrCat("context ", positions));
     }
   }

@@ -332,8 +332,8 @@ TestArray ScorerUnderTest<T>::PrepareKeysInParts(
 }
 
 template <typename T>
-ScoringResult ScorerUnderTest<T>::ComputeStepwise(const ScoringProblem& problem,
-                                                  bool want_weights) {
+ScoringResult ScorerUnderTest<T>::ComputeContextStepwise(
+    const ScoringProblem& problem, bool want_weights) {
   forward_->BeginStep();
   const int64_t steps = problem.queries.shape[2];
   TapeLayerState<T> state(slots_);

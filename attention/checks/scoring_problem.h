@@ -149,8 +149,8 @@ class ScorerUnderTest {
   // Prepares keys one by one. Query i is at position i and sees the keys 0 ..
   // i. Only the context of the result is set. With want_weights, each step also
   // computes weights.
-  ScoringResult ComputeStepwise(const ScoringProblem& problem,
-                                bool want_weights);
+  ScoringResult ComputeContextStepwise(const ScoringProblem& problem,
+                                       bool want_weights);
 
  private:
   struct Wanted {

@@ -75,9 +75,10 @@ class FormulaScorer<T>::Values {
 
   // Returns the sum of scalar terms for `rows` queries or keys: [batch, heads,
   // rows, 1]. Returns an empty Var if there are no terms.
-  Var<T> Total(absl::Span<const InnerTerms::Term> terms, int64_t rows) const {
+  Var<T> Total(absl::Span<const InnerProductDecomposition::Term> terms,
+               int64_t rows) const {
     Var<T> sum;
-    for (const InnerTerms::Term& term : terms) {
+    for (const InnerProductDecomposition::Term& term : terms) {
       const Var<T> x = term.negative ? -At(term.node) : At(term.node);
       sum = sum.has_value() ? sum + x : x;
     }
@@ -259,7 +260,8 @@ class FormulaScorer<T>::Values {
 template <typename T>
 FormulaScorer<T>::FormulaScorer(FormulaGraph formula, ParameterScope<T> scope,
                                 int64_t heads)
-    : formula_(std::move(formula)), inner_(FindInnerTerms(formula_)) {
+    : formula_(std::move(formula)),
+      inner_(DecomposeIntoInnerProduct(formula_)) {
   for (const FormulaParameterInfo& parameter : formula_.parameters) {
     const bool is_bias = parameter.is_term || parameter.table.has_value();
     parameters_.push_back(scope.Add(

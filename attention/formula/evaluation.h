@@ -17,7 +17,7 @@
 namespace regard {
 
 // A formula with its parameters, usable with any number of tapes. Inner()
-// returns nullopt if FindInnerTerms() cannot split the formula.
+// returns nullopt if DecomposeIntoInnerProduct() cannot split the formula.
 template <typename T>
 class FormulaScorer : public ScoringFunction<T> {
  public:
@@ -38,7 +38,7 @@ class FormulaScorer : public ScoringFunction<T> {
   class Values;
 
   FormulaGraph formula_;
-  std::optional<InnerTerms> inner_;
+  std::optional<InnerProductDecomposition> inner_;
   std::vector<Parameter<T>> parameters_;
   std::vector<std::string> names_;  // names of the nodes on the tape
 };

@@ -16,7 +16,7 @@ class Search {
   explicit Search(const FormulaGraph& formula)
       : formula_(formula), nodes_(formula.nodes) {}
 
-  std::optional<InnerTerms> Run() {
+  std::optional<InnerProductDecomposition> Run() {
     terms_.product.node = -1;
     if (!Add(formula_.root, /*negative=*/false) || terms_.product.node < 0) {
       return std::nullopt;
@@ -43,8 +43,8 @@ class Search {
  private:
   const FormulaNode& At(int n) const { return nodes_[static_cast<size_t>(n)]; }
 
-  // Adds the terms of a sum to `terms_`. Returns false if InnerTerms cannot
-  // represent a term.
+  // Adds the terms of a sum to `terms_`. Returns false if
+  // InnerProductDecomposition cannot represent a term.
   bool Add(int n, bool negative) {
     const FormulaNode& node = At(n);
     const bool is_pair = node.level == FormulaLevel::kPair;
@@ -115,12 +115,13 @@ class Search {
 
   const FormulaGraph& formula_;
   const std::vector<FormulaNode>& nodes_;
-  InnerTerms terms_;
+  InnerProductDecomposition terms_;
 };
 
 }  // namespace
 
-std::optional<InnerTerms> FindInnerTerms(const FormulaGraph& formula) {
+std::optional<InnerProductDecomposition> DecomposeIntoInnerProduct(
+    const FormulaGraph& formula) {
   return Search(formula).Run();
 }
 

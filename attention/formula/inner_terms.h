@@ -10,7 +10,7 @@
 
 namespace regard {
 
-struct InnerTerms {
+struct InnerProductDecomposition {
   // A node that is added or subtracted.
   struct Term {
     int node;
@@ -30,7 +30,8 @@ struct InnerTerms {
 
 // Splits a compiled formula into one inner product and other terms. Returns
 // nullopt if the formula cannot be split, or if a term can be infinite.
-std::optional<InnerTerms> FindInnerTerms(const FormulaGraph& formula);
+std::optional<InnerProductDecomposition> DecomposeIntoInnerProduct(
+    const FormulaGraph& formula);
 
 }  // namespace regard
 

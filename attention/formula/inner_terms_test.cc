@@ -30,16 +30,17 @@ FormulaGraph Compiled(const std::string& text) {
 // -abs((i - j))", or "none".
 std::string TermsOf(const std::string& text) {
   const FormulaGraph formula = Compiled(text);
-  const std::optional<InnerTerms> terms = FindInnerTerms(formula);
+  const std::optional<InnerProductDecomposition> terms =
+      DecomposeIntoInnerProduct(formula);
   if (!terms.has_value()) return "none";
-  const auto written = [&](const InnerTerms::Term& term) {
+  const auto written = [&](const InnerProductDecomposition::Term& term) {
     return (term.negative ? "-" : "+") + formula.Text(term.node);
   };
   std::string all = written(terms->product);
   for (const auto& [name, of] : {std::pair("query", &terms->of_query),
                                  {"key", &terms->of_key},
                                  {"distance", &terms->of_distance}}) {
-    for (const InnerTerms::Term& term : *of) {
+    for (const InnerProductDecomposition::Term& term : *of) {
       all += std::string("; ") + name + " " + written(term);
     }
   }
@@ -69,7 +70,8 @@ TEST(InnerTermsTest, ADistanceIsAnyFunctionOfTheDifference) {
         "s * b[min(abs(i - j), 3) + 1]", "b[where(i - j < 3, 1, j - i)]",
         "abs(i - j + 1) * abs(i - j)"}) {
     EXPECT_TRUE(
-        FindInnerTerms(Compiled(std::string("q . k + ") + term)).has_value())
+        DecomposeIntoInnerProduct(Compiled(std::string("q . k + ") + term))
+            .has_value())
         << term;
   }
   for (const char* term :
@@ -77,7 +79,8 @@ TEST(InnerTermsTest, ADistanceIsAnyFunctionOfTheDifference) {
         "sum(q) * abs(i - j)", "where(i < 3, j, 1)", "(q . k)^2", "b[i + j]",
         "b[where(i < 3, i - j, 1)]", "b[min(i, j)]"}) {
     EXPECT_FALSE(
-        FindInnerTerms(Compiled(std::string("q . k + ") + term)).has_value())
+        DecomposeIntoInnerProduct(Compiled(std::string("q . k + ") + term))
+            .has_value())
         << term;
   }
 }

@@ -84,7 +84,7 @@ double Entropy(absl::Span<const double> weights);
 struct InspectOptions {
   int64_t chosen = kAllOutputs;  // index of an output
   size_t most_choices =
-      PredictionLimits().most_choices;  // choices per lens row
+      PredictionOutputLimits().most_choices;  // choices per lens row
 };
 
 // Runs one pass for the chosen output. If outputs are successive, runs one more

@@ -268,9 +268,9 @@ auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
 }
 
 // Rows of keys or values that a block of queries reads. If some rows are
-// masked, FiniteRows() returns rows with 0 in place of NaN and infinities.
-// There may be fewer key heads or value heads than query heads. Successive
-// query heads then share a key head or a value head.
+// masked, FiniteRowsIfMasked() returns rows with 0 in place of NaN and
+// infinities. There may be fewer key heads or value heads than query heads.
+// Successive query heads then share a key head or a value head.
 template <typename T>
 class KeyOrValueRows {
  public:
@@ -296,8 +296,8 @@ class KeyOrValueRows {
     return rows_.At(data, block.example, block.head / group_, first, count);
   }
 
-  ConstMatrix<T> FiniteRows(const QueryBlock& block, int64_t first,
-                            int64_t count) {
+  ConstMatrix<T> FiniteRowsIfMasked(const QueryBlock& block, int64_t first,
+                                    int64_t count) {
     const ConstMatrix<T> rows = (*this)(block, first, count);
     if (!block.hides) return rows;
     if (reads_once_) {

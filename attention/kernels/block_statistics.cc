@@ -120,7 +120,8 @@ void BlockStatistics<T>::MeasureRows(int64_t begin, int64_t end, bool sink,
 template <typename T>
 void BlockStatistics<T>::Add(const AttentionProblem<T>& p,
                              const QueryBlock& block, int64_t first_key,
-                             int64_t count, const BlockSoftmax<T>& of) {
+                             int64_t count,
+                             const BlockSoftmaxIntermediates<T>& of) {
   // Windows that begin after these keys are still empty.
   const int64_t first_position = p.positions.Offset(block.query(0));
   const auto begins_later = [&](int64_t width) {

@@ -24,7 +24,7 @@ namespace regard {
 
 // Intermediate values of the softmax of a block of scores.
 template <typename T>
-struct BlockSoftmax {
+struct BlockSoftmaxIntermediates {
   const T* exponents;  // [queries, keys], s_k - m
   const T* weights;    // their exponentials
   // Arrays with one element per query:
@@ -53,7 +53,8 @@ class BlockStatistics {
   // Adds the keys first_key .. first_key + count - 1, for the block or a part
   // of it.
   void Add(const AttentionProblem<T>& p, const QueryBlock& block,
-           int64_t first_key, int64_t count, const BlockSoftmax<T>& of);
+           int64_t first_key, int64_t count,
+           const BlockSoftmaxIntermediates<T>& of);
   // Writes the statistics of the block. `sum` has the sum of each row's
   // softmax, which is NaN if a score of the row is NaN.
   void End(const AttentionProblem<T>& p, const QueryBlock& block, const T* max,

@@ -39,7 +39,7 @@ struct PackedRow {
 template <typename T>
 Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                        const Mask& mask, const Positions& positions,
-                       const HeadTerms<T>& terms) {
+                       const HeadNormalizerInputs<T>& terms) {
   const Shape shape = scores.shape();
   REGARD_CHECK_EQ(shape.rank(), 4)
       << "MaskedNormalize takes [batch, heads, queries, keys], got " << shape;

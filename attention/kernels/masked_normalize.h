@@ -17,7 +17,7 @@ namespace regard {
 
 // Terms of each head that affect the weights of its rows.
 template <typename T>
-struct HeadTerms {
+struct HeadNormalizerInputs {
   // Added to the scores.
   DistanceBias<T> bias = {};
   // [heads]. The score of an additional key in each row. The weight of this key
@@ -33,7 +33,7 @@ struct HeadTerms {
 template <typename T>
 Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                        const Mask& mask, const Positions& positions = {},
-                       const HeadTerms<T>& terms = {});
+                       const HeadNormalizerInputs<T>& terms = {});
 
 }  // namespace regard
 

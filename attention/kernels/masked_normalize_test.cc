@@ -79,7 +79,7 @@ const Made<T>& Get(const std::string& text) {
 // 0.5.
 template <typename T>
 Var<T> Normalized(const std::string& normalizer, Var<T> scores,
-                  const Mask& mask, HeadTerms<T> terms = {},
+                  const Mask& mask, HeadNormalizerInputs<T> terms = {},
                   const Positions& positions = kPositions) {
   const Made<T>& made = Get<T>(normalizer);
   if (!terms.parameters.has_value() && made.count() > 0) {

@@ -51,7 +51,7 @@ Numbers Scaled(Numbers x, float factor) {
 
 TEST(RoundedScoresTest, TheFactorMultipliesTheProduct) {
   const float factor = 0.3F;
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const Var<float> a = NormalLeaf(tape, {1, 1, 4, 37}, 1);
   const Var<float> b = NormalLeaf(tape, {1, 1, 6, 37}, 2);
   const Var<float> scores = DenseScores<float>({a, b, factor}, {});
@@ -70,7 +70,7 @@ TEST(RoundedScoresTest, TheFactorMultipliesTheProduct) {
 // The scores are 0.3 (128 * (1 + 2^-7) - 128) = 0.3, and 0. If the queries were
 // multiplied by 0.3 before rounding, the first score would be 0.25.
 TEST(RoundedScoresTest, BlocksMultiplyTheProductByTheFactor) {
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const InnerForm<float> form = {tape.Input({1, 1, 1, 2}, {1 + 0x1p-7F, 1}),
                                  tape.Input({1, 1, 2, 2}, {128, -128, 0, 0}),
                                  0.3F};
@@ -82,7 +82,7 @@ TEST(RoundedScoresTest, BlocksMultiplyTheProductByTheFactor) {
 // All products are zero, so each score is the sum of its biases.
 TEST(RoundedScoresTest, RowBiasesAreNotRounded) {
   for (const int64_t key_heads : {1, 2}) {
-    RoundingTape tape;
+    ProductRoundingTape tape;
     InnerForm<float> form = {tape.Full({1, 2, 2, 3}, 0),
                              tape.Full({1, key_heads, 2, 3}, 0), 0.5F};
     const Var<float> of_queries =
@@ -111,7 +111,7 @@ TEST(RoundedScoresTest, RowBiasesAreNotRounded) {
 
 // Rounding to bfloat16 would make both biases of keys 300.
 TEST(RoundedScoresTest, BlocksDoNotRoundRowBiases) {
-  RoundingTape tape;
+  ProductRoundingTape tape;
   InnerForm<float> form = {tape.Full({1, 2, 1, 1}, 0),
                            tape.Full({1, 1, 2, 1}, 0), 0.5F};
   form.query_bias = tape.Input({1, 2, 1, 1}, {1e6, -1e6});
@@ -127,7 +127,7 @@ TEST(RoundedScoresTest, BlocksDoNotRoundRowBiases) {
 
 // The bias of a masked key may be NaN, but must not affect any result.
 TEST(RoundedScoresTest, AMaskedBiasReachesNothing) {
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const std::vector<int32_t> lengths = {1};
   const float nan = std::numeric_limits<float>::quiet_NaN();
   InnerForm<float> form = {tape.Input({1, 1, 1, 1}, {1}),
@@ -212,7 +212,7 @@ TEST(RoundedAttentionTest, BlocksAgreeWithDenseScores) {
         SCOPED_TRACE(std::to_string(queries) + " x " + std::to_string(keys) +
                      ", biases " + std::to_string(biases) + ", key heads " +
                      std::to_string(key_heads));
-        RoundingTape first, second;
+        ProductRoundingTape first, second;
         Tape<float> plain;
         const std::vector<Numbers> blocked = Attend(first, c, true);
         const std::vector<Numbers> dense = Attend(second, c, false);
@@ -234,12 +234,12 @@ TEST(RoundedAttentionTest, BlocksAgreeWithDenseScores) {
 
 TEST(RoundedAttentionTest, ThreadsGiveTheSameBits) {
   const Case c = {70, 133, 2, 4, 7, true};
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const std::vector<Numbers> expected = Attend(tape, c, true);
   WorkerPool pool(3);
   std::vector<std::vector<Numbers>> found(3);
   pool.Run(3, [&](int64_t i) {
-    RoundingTape own;
+    ProductRoundingTape own;
     found[i] = Attend(own, c, true);
   });
   for (const auto& numbers : found) EXPECT_EQ(numbers, expected);
@@ -250,7 +250,7 @@ TEST(RoundedAttentionTest, ThreadsGiveTheSameBits) {
 TEST(RoundedAttentionTest, AQueryHasTheSameBitsAlone) {
   const int64_t queries = 40;
   const int64_t keys = 300;
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const Var<float> a = NormalLeaf(tape, {1, 1, queries, 9}, 1);
   const Var<float> b = NormalLeaf(tape, {1, 1, keys, 9}, 2);
   const Var<float> values = NormalLeaf(tape, {1, 1, keys, 5}, 3);
@@ -265,7 +265,7 @@ TEST(RoundedAttentionTest, AQueryHasTheSameBitsAlone) {
 }
 
 TEST(RoundedContextTest, HasTheBitsOfPlainProducts) {
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const Var<float> weights = NormalLeaf(tape, {1, 1, 4, 37}, 1);
   const Var<float> values = NormalLeaf(tape, {1, 1, 37, 5}, 2);
   const Var<float> context = WeightedValues(weights, {}, values);
@@ -279,7 +279,7 @@ TEST(RoundedContextTest, HasTheBitsOfPlainProducts) {
 
 // A value of weight 0 must have no effect, even if it is NaN.
 TEST(RoundedContextTest, AWeightOfZeroHidesItsValue) {
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Var<float> weights = tape.Input({1, 1, 2, 2}, {1, 0, 0.5, 0});
   const Var<float> values = tape.Input({1, 1, 2, 1}, {1 + kTiny, nan});
@@ -323,7 +323,7 @@ TEST(RoundedAttentionTest, TheBackwardPassHasThePrecisionOfItsForwardPass) {
 
 TEST(RoundedAttentionTest, AWarmStepAllocatesNothing) {
   for (const bool causal : {false, true}) {
-    RoundingTape tape;
+    ProductRoundingTape tape;
     Numbers x = NormalFloats(2 * 4 * 40 * 8, 1), d_x(x.size());
     Numbers bias = NormalFloats(2 * 4 * 40, 2), d_bias(bias.size());
     int64_t before = 0;

@@ -104,7 +104,8 @@ void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
     ApplyDropout(p, s.keep, block.count * count, s.weights, s.weights);
   }
   const ConstMatrix<T> raw = s.values(block, first_key, count);
-  const ConstMatrix<T> finite = s.values.FiniteRows(block, first_key, count);
+  const ConstMatrix<T> finite =
+      s.values.FiniteRowsIfMasked(block, first_key, count);
   Gemm(ConstMatrix<T>(s.weights, block.count, count), finite, context,
        first ? GemmMode::kAssign : GemmMode::kAdd, T(1), p.precision);
   if (finite.data == raw.data) return;
@@ -239,7 +240,8 @@ void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
          p.precision);
   }
   if (!d.NeedsScoreGradients()) return;
-  Gemm(d_context, values.FiniteRows(block, first_key, count).Transposed(),
+  Gemm(d_context,
+       values.FiniteRowsIfMasked(block, first_key, count).Transposed(),
        MutableMatrix<T>(s.d_weights, block.count, count), GemmMode::kAssign,
        T(1), p.precision);
   if (drops) {
@@ -264,7 +266,7 @@ void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
     scale = T(1);
   }
   if (d.queries != nullptr) {
-    Gemm(d_scores, keys.FiniteRows(block, first_key, count), d_queries,
+    Gemm(d_scores, keys.FiniteRowsIfMasked(block, first_key, count), d_queries,
          GemmMode::kAdd, scale, p.precision);
   }
   if (d.keys != nullptr) {

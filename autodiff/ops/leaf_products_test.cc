@@ -334,7 +334,7 @@ struct Step {
     const Var<float> projected = Linear(
         in[0], WeightColumns(weights.input, 1, 3),
         Linear(in[1], WeightColumns(weights.input, 4, in[1].cols()), {}));
-    SequenceInputs<float> inputs;
+    RecurrentSequenceOperands<float> inputs;
     inputs.projected =
         projected.Reshape({projected.dim(0), 1, projected.cols()});
     inputs.weight_hh = weights.hidden;

@@ -52,12 +52,12 @@ TEST(PrecisionRuleTest, OnlyFloatTapesFollowIt) {
   rounding.set_precision_rule(&rule);
   EXPECT_EQ(NumbersOfOperations(rounding), NumbersOfOperations(plain));
   Tape<float> full;
-  RoundingTape rounded;
+  ProductRoundingTape rounded;
   EXPECT_NE(NumbersOfOperations(rounded), NumbersOfOperations(full));
 }
 
 TEST(PrecisionRuleTest, DecidesByScope) {
-  RoundingTape tape;
+  ProductRoundingTape tape;
   EXPECT_EQ(tape.precision(), kBfloat16);
   {
     const NameScope<float> outer(tape, "full");
@@ -72,7 +72,7 @@ TEST(PrecisionRuleTest, DecidesByScope) {
 }
 
 TEST(PrecisionRuleTest, AFullPrecisionScopeSuspendsIt) {
-  RoundingTape tape;
+  ProductRoundingTape tape;
   {
     const FullPrecisionScope<float> outer(tape);
     EXPECT_EQ(tape.precision(), kFull);
@@ -84,7 +84,7 @@ TEST(PrecisionRuleTest, AFullPrecisionScopeSuspendsIt) {
 
 // The backward pass runs outside of the scope, but must have its precision.
 TEST(PrecisionRuleTest, TheBackwardPassKeepsThePrecisionOfTheForwardPass) {
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const Var<float> x = tape.Input({1, 1}, {1 + 0x1p-12F});
   Var<float> y;
   {
@@ -117,7 +117,7 @@ struct Nested {
 // FullPrecisionScope.
 template <typename Block>
 std::vector<std::vector<uint32_t>> BitsOfBlocks(bool recomputes) {
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const Var<float> x = NormalLeaf(tape, {3, 6}, 1);
   const Var<float> weight = NormalLeaf(tape, {6, 6}, 2);
   const auto run = [&](Var<float> input) {
@@ -152,7 +152,7 @@ TEST(RoundedAllocationTest, AWarmStepAllocatesNothing) {
   PackedWeights<float> packed;
   packed.Add();
   const std::vector<int32_t> targets = {1, 2, 3, 4, 5, 6};
-  RoundingTape tape;
+  ProductRoundingTape tape;
   int64_t before = 0;
   for (int step = 0; step < 6; ++step) {
     if (step == 3) before = AllocationCount();

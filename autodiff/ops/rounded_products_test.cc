@@ -75,7 +75,7 @@ void CheckLinear(int64_t rows, int64_t first, int64_t count, bool packed) {
   const int64_t out = 7;
   const int64_t in = 50;
   OwnWeight owner({out, in}, 1);
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const Var<float> weight =
       packed ? owner.On(tape) : tape.Input({out, in}, owner.values);
   const Var<float> bias = NormalLeaf(tape, {out}, 2);
@@ -109,7 +109,7 @@ TEST(RoundedLinearTest, HasTheBitsOfPlainProducts) {
 }
 
 TEST(RoundedLinearTest, AddsAnArrayWithoutRoundingIt) {
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const Var<float> weight = tape.Input({1, 1}, {1 + 0x1p-12F});
   const Var<float> x = tape.Input({2, 1}, {2, 1 + 0x1p-12F});
   const Var<float> addend = tape.Input({2, 1}, {1 + 0x1p-12F, 0});
@@ -130,7 +130,7 @@ TEST(RoundedLinearTest, BatchesHaveTheGradientOfOneProductOfAllRows) {
   const int64_t in = 37;
   for (const int64_t rows : {1, 13, 32, 100}) {
     const int64_t steps = 700 / rows;
-    RoundingTape tape;
+    ProductRoundingTape tape;
     const Var<float> weight = NormalLeaf(tape, {out, in}, 1);
     std::vector<Var<float>> xs, ys;
     for (int64_t t = 0; t < steps; ++t) {
@@ -159,7 +159,7 @@ TEST(RoundedLinearTest, TheGradientHasTheProductsOfBothPrecisions) {
   for (const bool packed : {false, true}) {
     for (const int64_t rows : {3, 300}) {
       OwnWeight owner({1, 1}, 1);
-      RoundingTape tape;
+      ProductRoundingTape tape;
       const Var<float> weight =
           packed ? owner.On(tape) : tape.Input({1, 1}, owner.values);
       Var<float> sum = tape.Full({}, 0);
@@ -182,7 +182,7 @@ TEST(RoundedLinearTest, TheGradientHasTheProductsOfBothPrecisions) {
 
 TEST(RoundedLinearTest, EachPrecisionReadsItsOwnCopies) {
   OwnWeight owner({40, 24}, 1);
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const PrecisionRule* const rule = tape.precision_rule();
   const Numbers x = NormalFloats(3 * 24, 2);
   const ConstMatrix<float> transposed =
@@ -204,7 +204,7 @@ TEST(RoundedLinearTest, EachPrecisionReadsItsOwnCopies) {
 TEST(RoundedLinearTest, AWeightThatChangesIsRoundedAnew) {
   OwnWeight owner({40, 24}, 1);
   const Numbers x = NormalFloats(3 * 24, 2);
-  RoundingTape tape;
+  ProductRoundingTape tape;
   int64_t bytes = 0;
   for (int step = 0; step < 3; ++step) {
     tape.Reset();
@@ -232,7 +232,7 @@ struct BatchedCase {
 void CheckMatMul(const BatchedCase& c) {
   const int64_t m = 5, k = 40, n = 6;
   const auto [a_turned, b_turned] = c.transposed;
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const Var<float> a =
       NormalLeaf(tape, a_turned ? Shape{2, k, m} : Shape{2, m, k}, 1);
   const Shape of_b = b_turned ? Shape{n, k} : Shape{k, n};
@@ -282,7 +282,7 @@ TEST(RoundedMatMulTest, HasTheBitsOfPlainProducts) {
 
 TEST(RoundedMatMulTest, OneMatrixMultipliesAllRowsAtOnce) {
   for (const bool turned : {false, true}) {
-    RoundingTape tape;
+    ProductRoundingTape tape;
     const Var<float> a = NormalLeaf(tape, {2, 25, 40}, 1);
     const Var<float> b =
         NormalLeaf(tape, turned ? Shape{6, 40} : Shape{40, 6}, 2);
@@ -307,7 +307,7 @@ void CheckLoss(const std::vector<int32_t>& targets, bool packed) {
   const int64_t classes = 9;
   const auto rows = static_cast<int64_t>(targets.size());
   OwnWeight owner({classes, in}, 1);
-  RoundingTape tape;
+  ProductRoundingTape tape;
   const Var<float> weight =
       packed ? owner.On(tape) : tape.Input({classes, in}, owner.values);
   const Var<float> bias = NormalLeaf(tape, {classes}, 2);

@@ -178,7 +178,8 @@ void GruCell::Backward(const RecurrentPass<T>& pass, int64_t step,
 }  // namespace
 
 template <typename T>
-SequenceOutputs<T> GruSequence(const SequenceInputs<T>& inputs, GruForm form) {
+RecurrentSequenceOutputs<T> GruSequence(
+    const RecurrentSequenceOperands<T>& inputs, GruForm form) {
   REGARD_CHECK_EQ(inputs.bias_hh.has_value(), form == GruForm::kResetAfter)
       << "GruSequence has a bias_hh if and only if it is reset_after";
   return RunSequence("GruSequence", GruCell{form}, inputs);

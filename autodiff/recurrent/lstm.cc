@@ -127,7 +127,8 @@ struct LstmCell {
 }  // namespace
 
 template <typename T>
-SequenceOutputs<T> LstmSequence(const SequenceInputs<T>& inputs) {
+RecurrentSequenceOutputs<T> LstmSequence(
+    const RecurrentSequenceOperands<T>& inputs) {
   return RunSequence("LstmSequence", LstmCell(), inputs);
 }
 

@@ -20,7 +20,7 @@ template <typename T>
 using CellState = std::array<Var<T>, kMaxRecurrentStates>;
 
 template <typename T>
-struct SequenceInputs {
+struct RecurrentSequenceOperands {
   Var<T> projected;      // [batch, time, gates * width]: W_ih x + b_ih
   Var<T> weight_hh;      // [gates * width, width]
   Var<T> bias_hh;        // [gates * width], or empty
@@ -31,7 +31,7 @@ struct SequenceInputs {
 };
 
 template <typename T>
-struct SequenceOutputs {
+struct RecurrentSequenceOutputs {
   Var<T> sequence;           // h [batch, time, width], 0 in padding
   CellState<T> final_state;  // after the last step of each sequence
 };
@@ -49,7 +49,8 @@ enum class GruForm { kResetBefore, kResetAfter };
 // x is the projected input with its bias. Gates are stacked in the order r, z,
 // n. bias_hh must be present for kResetAfter, and absent for kResetBefore.
 template <typename T>
-SequenceOutputs<T> GruSequence(const SequenceInputs<T>& inputs, GruForm form);
+RecurrentSequenceOutputs<T> GruSequence(
+    const RecurrentSequenceOperands<T>& inputs, GruForm form);
 
 // The long short-term memory over a sequence:
 //
@@ -60,7 +61,8 @@ SequenceOutputs<T> GruSequence(const SequenceInputs<T>& inputs, GruForm form);
 // Gates are stacked in the order i, f, g, o. The states are h and c. bias_hh
 // may be empty.
 template <typename T>
-SequenceOutputs<T> LstmSequence(const SequenceInputs<T>& inputs);
+RecurrentSequenceOutputs<T> LstmSequence(
+    const RecurrentSequenceOperands<T>& inputs);
 
 }  // namespace regard
 

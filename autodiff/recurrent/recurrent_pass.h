@@ -130,7 +130,7 @@ void ClearPadding(const RaggedSteps& steps, int64_t width, T* out) {
 
 template <typename T, typename Cell>
 void RunForward(const RecurrentPass<T>& pass, const Cell& cell,
-                const SequenceOutputs<T>& out) {
+                const RecurrentSequenceOutputs<T>& out) {
   const int64_t width = pass.width;
   const int64_t batch = pass.steps.batch();
   const int64_t steps = pass.steps.steps();
@@ -162,7 +162,7 @@ void RunForward(const RecurrentPass<T>& pass, const Cell& cell,
 
 template <typename T, typename Cell>
 void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
-                 const SequenceOutputs<T>& out) {
+                 const RecurrentSequenceOutputs<T>& out) {
   const int64_t width = pass.width;
   const int64_t batch = pass.steps.batch();
   const int64_t size = batch * width;
@@ -230,7 +230,7 @@ void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
 }
 
 template <typename T, typename Cell>
-void CheckShapes(const char* name, const SequenceInputs<T>& in) {
+void CheckShapes(const char* name, const RecurrentSequenceOperands<T>& in) {
   const Shape& x = in.projected.shape();
   REGARD_CHECK(x.rank() == 3 && x.cols() % Cell::kGates == 0)
       << "projected inputs of " << name << " " << x;
@@ -248,8 +248,9 @@ void CheckShapes(const char* name, const SequenceInputs<T>& in) {
 }
 
 template <typename T, typename Cell>
-SequenceOutputs<T> RunSequence(const char* name, const Cell& cell,
-                               const SequenceInputs<T>& in) {
+RecurrentSequenceOutputs<T> RunSequence(
+    const char* name, const Cell& cell,
+    const RecurrentSequenceOperands<T>& in) {
   CheckShapes<T, Cell>(name, in);
   Tape<T>& tape = TapeOf(name, in.projected, in.weight_hh);
   const int64_t batch = in.projected.dim(0);
@@ -264,7 +265,7 @@ SequenceOutputs<T> RunSequence(const char* name, const Cell& cell,
     CheckOperand(name, tape, in.initial[k]);
     needs_grad |= in.initial[k].needs_grad();
   }
-  SequenceOutputs<T> out;
+  RecurrentSequenceOutputs<T> out;
   out.sequence = tape.New({batch, time, width}, needs_grad);
   for (int k = 0; k < Cell::kStates; ++k) {
     out.final_state[k] = tape.New({batch, width}, needs_grad);

@@ -115,17 +115,18 @@ const std::vector<Case>& Cases() {
   return *cases;
 }
 
-SequenceInputs<double> GruInputs(const Case& c, bool reverse, GruForm form,
-                                 const Vars& x) {
-  SequenceInputs<double> in = {x[0], x[1], {}, {x[2]}, c.lengths, reverse};
+RecurrentSequenceOperands<double> GruInputs(const Case& c, bool reverse,
+                                            GruForm form, const Vars& x) {
+  RecurrentSequenceOperands<double> in = {x[0],   x[1],      {},
+                                          {x[2]}, c.lengths, reverse};
   if (form == GruForm::kResetAfter) in.bias_hh = x[3];
   return in;
 }
 
 Function Gru(const Case& c, bool reverse, GruForm form, bool fused) {
   return [=](const Vars& x) {
-    const SequenceInputs<double> in = GruInputs(c, reverse, form, x);
-    const SequenceOutputs<double> out =
+    const RecurrentSequenceOperands<double> in = GruInputs(c, reverse, form, x);
+    const RecurrentSequenceOutputs<double> out =
         fused ? GruSequence(in, form) : GruSequenceReference(in, form);
     return Vars{out.sequence, out.final_state[0]};
   };
@@ -141,9 +142,9 @@ std::vector<Shape> GruShapes(const Case& c, GruForm form) {
 
 Function Lstm(const Case& c, bool reverse, bool fused) {
   return [=](const Vars& x) {
-    const SequenceInputs<double> in = {x[0],         x[1],      x[4],
-                                       {x[2], x[3]}, c.lengths, reverse};
-    const SequenceOutputs<double> out =
+    const RecurrentSequenceOperands<double> in = {
+        x[0], x[1], x[4], {x[2], x[3]}, c.lengths, reverse};
+    const RecurrentSequenceOutputs<double> out =
         fused ? LstmSequence(in) : LstmSequenceReference(in);
     return Vars{out.sequence, out.final_state[0], out.final_state[1]};
   };
@@ -199,9 +200,10 @@ std::vector<TestInputSpec> Inputs(const std::vector<Shape>& shapes) {
 // Functions of any scalar type for the gradient checks.
 auto JoinedGru(const Case& c, bool reverse, GruForm form, bool fused) {
   return [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> x) {
-    SequenceInputs<T> in = {x[0], x[1], {}, {x[2]}, c.lengths, reverse};
+    RecurrentSequenceOperands<T> in = {x[0],   x[1],      {},
+                                       {x[2]}, c.lengths, reverse};
     if (form == GruForm::kResetAfter) in.bias_hh = x[3];
-    const SequenceOutputs<T> out =
+    const RecurrentSequenceOutputs<T> out =
         fused ? GruSequence(in, form) : GruSequenceReference(in, form);
     return Join<T>({out.sequence, out.final_state[0]});
   };  // NOLINT(readability/braces)
@@ -209,9 +211,9 @@ auto JoinedGru(const Case& c, bool reverse, GruForm form, bool fused) {
 
 auto JoinedLstm(const Case& c, bool reverse, bool fused) {
   return [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> x) {
-    const SequenceInputs<T> in = {x[0],         x[1],      x[4],
-                                  {x[2], x[3]}, c.lengths, reverse};
-    const SequenceOutputs<T> out =
+    const RecurrentSequenceOperands<T> in = {x[0],         x[1],      x[4],
+                                             {x[2], x[3]}, c.lengths, reverse};
+    const RecurrentSequenceOutputs<T> out =
         fused ? LstmSequence(in) : LstmSequenceReference(in);
     return Join<T>({out.sequence, out.final_state[0], out.final_state[1]});
   };  // NOLINT(readability/braces)
@@ -224,8 +226,8 @@ auto BySteps(bool lstm, GruForm form) {
     const bool biased = lstm || form == GruForm::kResetAfter;
     CellState<T> state = {x[2], lstm ? x[2] : Var<T>()};
     for (int64_t t = 0; t < x[0].dim(1); ++t) {
-      const SequenceInputs<T> in = {Slice(x[0], 1, t, 1), x[1],
-                                    biased ? x[3] : Var<T>(), state};
+      const RecurrentSequenceOperands<T> in = {Slice(x[0], 1, t, 1), x[1],
+                                               biased ? x[3] : Var<T>(), state};
       state = (lstm ? LstmSequence(in) : GruSequence(in, form)).final_state;
     }
     return state[0];
@@ -387,16 +389,16 @@ void ExpectBitsOfSteps(bool lstm, GruForm form) {
     x.push_back(tape.Input(shapes[i],
                            std::vector<float>(values.begin(), values.end())));
   }
-  SequenceInputs<float> in = {x[0], x[1], {}, {x[2]}};
+  RecurrentSequenceOperands<float> in = {x[0], x[1], {}, {x[2]}};
   if (lstm) in.initial[1] = x[3];
   if (lstm || form == GruForm::kResetAfter) in.bias_hh = x.back();
   const auto run = [&] {
     return lstm ? LstmSequence(in) : GruSequence(in, form);
   };
-  const SequenceOutputs<float> whole = run();
+  const RecurrentSequenceOutputs<float> whole = run();
   for (int64_t t = 0; t < c.time; ++t) {
     in.projected = Slice(x[0], 1, t, 1);
-    const SequenceOutputs<float> step = run();
+    const RecurrentSequenceOutputs<float> step = run();
     in.initial = step.final_state;
     EXPECT_EQ(Slice(whole.sequence, 1, t, 1).span(), step.sequence.span());
   }
@@ -413,7 +415,7 @@ TEST(RecurrentTest, StepsHaveTheBitsOfTheWholeSequence) {
 
 TEST(RecurrentDeathTest, BiasAndShapesAreChecked) {
   Tape<double> tape;
-  SequenceInputs<double> in;
+  RecurrentSequenceOperands<double> in;
   in.projected = tape.Full({1, 1, 3}, 0);
   in.weight_hh = tape.Full({3, 1}, 0);
   in.initial = {tape.Full({1, 1}, 0)};
@@ -435,7 +437,7 @@ void LimitMemory() {
 
 TEST(RecurrentDeathTest, LengthsAreCheckedBeforeMemoryIsTaken) {
   Tape<double> tape;
-  SequenceInputs<double> in;
+  RecurrentSequenceOperands<double> in;
   in.projected = tape.Full({2, 4, 3}, 0);
   in.weight_hh = tape.Full({3, 1}, 0);
   in.initial = {tape.Full({2, 1}, 0)};

@@ -67,8 +67,8 @@ struct Cell {
 
   // Creates the operands on a tape. With `copies`, the weight has packed
   // copies.
-  SequenceInputs<float> On(Tape<float>& tape, bool copies = false) {
-    SequenceInputs<float> in;
+  RecurrentSequenceOperands<float> On(Tape<float>& tape, bool copies = false) {
+    RecurrentSequenceOperands<float> in;
     in.projected = tape.Input({kBatch, time, width}, x);
     in.weight_hh = copies ? tape.Leaf(weight.data(), d_weight.data(),
                                       {width, kWidth}, false, &packed[0])
@@ -81,7 +81,7 @@ struct Cell {
     return in;
   }
 
-  Var<float> Run(const SequenceInputs<float>& in) const {
+  Var<float> Run(const RecurrentSequenceOperands<float>& in) const {
     if (kind == CellKind::kLstm) return LstmSequence(in).sequence;
     return GruSequence(in, kind == CellKind::kGruAfter ? GruForm::kResetAfter
                                                        : GruForm::kResetBefore)
@@ -207,8 +207,8 @@ TEST(RoundedRecurrentTest, HasTheBitsOfPlainProducts) {
     for (const bool copies : {false, true}) {
       SCOPED_TRACE(static_cast<int>(kind) * 2 + (copies ? 1 : 0));
       Cell cell(kind);
-      RoundingTape tape;
-      const SequenceInputs<float> in = cell.On(tape, copies);
+      ProductRoundingTape tape;
+      const RecurrentSequenceOperands<float> in = cell.On(tape, copies);
       const Var<float> y = cell.Run(in);
       const Expected expected = Compute(cell);
       ASSERT_EQ(Bits(cell.TimeMajor(y.data(), kWidth)), Bits(expected.outputs));
@@ -240,8 +240,8 @@ TEST(RoundedRecurrentTest, TheGradientOfTheStateHasTheBitsOfPlainProducts) {
   for (const CellKind kind : kCells) {
     SCOPED_TRACE(static_cast<int>(kind));
     Cell cell(kind, /*time=*/1);
-    RoundingTape tape;
-    const SequenceInputs<float> in = cell.On(tape);
+    ProductRoundingTape tape;
+    const RecurrentSequenceOperands<float> in = cell.On(tape);
     const Numbers g = BackwardFrom(cell.Run(in), 6);
     const Expected expected = Compute(cell);
     const float* const d_x = in.projected.grad_data();
@@ -273,10 +273,10 @@ TEST(RoundedRecurrentTest, TheGradientOfTheStateHasTheBitsOfPlainProducts) {
 TEST(RoundedRecurrentTest, GradientsAreCloseToThoseInFullPrecision) {
   for (const CellKind kind : kCells) {
     Cell cell(kind);
-    RoundingTape rounding;
+    ProductRoundingTape rounding;
     Tape<float> full;
-    const SequenceInputs<float> a = cell.On(rounding);
-    const SequenceInputs<float> b = cell.On(full);
+    const RecurrentSequenceOperands<float> a = cell.On(rounding);
+    const RecurrentSequenceOperands<float> b = cell.On(full);
     BackwardFrom(cell.Run(a), 6);
     BackwardFrom(cell.Run(b), 6);
     const auto compare = [](Var<float> x, Var<float> y) {
@@ -298,7 +298,7 @@ TEST(RoundedRecurrentTest, GradientsAreCloseToThoseInFullPrecision) {
 TEST(RoundedRecurrentTest, InferenceHasTheBitsOfTraining) {
   for (const CellKind kind : kCells) {
     Cell cell(kind);
-    RoundingTape training, inference;
+    ProductRoundingTape training, inference;
     inference.set_recording(false);
     const Var<float> y = cell.Run(cell.On(training, true));
     EXPECT_EQ(Bits(cell.Run(cell.On(inference, true)).span()), Bits(y.span()));
@@ -309,7 +309,7 @@ TEST(RoundedRecurrentTest, AWarmStepAllocatesNothing) {
   for (const CellKind kind : kCells) {
     for (const bool copies : {false, true}) {
       Cell cell(kind);
-      RoundingTape tape;
+      ProductRoundingTape tape;
       int64_t before = 0;
       for (int step = 0; step < 4; ++step) {
         if (step == 2) before = AllocationCount();

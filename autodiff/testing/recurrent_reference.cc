@@ -75,8 +75,8 @@ void ForEachStep(Var<T> projected, absl::Span<const int32_t> lengths,
 }  // namespace
 
 template <typename T>
-SequenceOutputs<T> GruSequenceReference(const SequenceInputs<T>& in,
-                                        GruForm form) {
+RecurrentSequenceOutputs<T> GruSequenceReference(
+    const RecurrentSequenceOperands<T>& in, GruForm form) {
   const int64_t width = in.projected.cols() / 3;
   Tape<T>& tape = in.projected.tape();
   std::vector<Var<T>> sequences;
@@ -96,7 +96,8 @@ SequenceOutputs<T> GruSequenceReference(const SequenceInputs<T>& in,
 }
 
 template <typename T>
-SequenceOutputs<T> LstmSequenceReference(const SequenceInputs<T>& in) {
+RecurrentSequenceOutputs<T> LstmSequenceReference(
+    const RecurrentSequenceOperands<T>& in) {
   const int64_t width = in.projected.cols() / 4;
   Tape<T>& tape = in.projected.tape();
   std::vector<Var<T>> sequences;
@@ -124,10 +125,11 @@ SequenceOutputs<T> LstmSequenceReference(const SequenceInputs<T>& in) {
   return {Concat<T>(sequences, 0), {Concat<T>(states, 0), Concat<T>(cells, 0)}};
 }
 
-#define REGARD_INSTANTIATE(T)                                                \
-  template SequenceOutputs<T> GruSequenceReference(const SequenceInputs<T>&, \
-                                                   GruForm);                 \
-  template SequenceOutputs<T> LstmSequenceReference(const SequenceInputs<T>&);
+#define REGARD_INSTANTIATE(T)                                 \
+  template RecurrentSequenceOutputs<T> GruSequenceReference(  \
+      const RecurrentSequenceOperands<T>&, GruForm);          \
+  template RecurrentSequenceOutputs<T> LstmSequenceReference( \
+      const RecurrentSequenceOperands<T>&);
 REGARD_INSTANTIATE(float)
 REGARD_INSTANTIATE(double)
 #undef REGARD_INSTANTIATE

@@ -8,11 +8,12 @@
 namespace regard {
 
 template <typename T>
-SequenceOutputs<T> GruSequenceReference(const SequenceInputs<T>& inputs,
-                                        GruForm form);
+RecurrentSequenceOutputs<T> GruSequenceReference(
+    const RecurrentSequenceOperands<T>& inputs, GruForm form);
 
 template <typename T>
-SequenceOutputs<T> LstmSequenceReference(const SequenceInputs<T>& inputs);
+RecurrentSequenceOutputs<T> LstmSequenceReference(
+    const RecurrentSequenceOperands<T>& inputs);
 
 }  // namespace regard
 

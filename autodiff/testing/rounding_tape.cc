@@ -12,7 +12,7 @@ ProductPrecision RoundOutsideFullRule::At(const ScopeName* scope) const {
   return full ? ProductPrecision::kFull : ProductPrecision::kBfloat16;
 }
 
-RoundingTape::RoundingTape() {
+ProductRoundingTape::ProductRoundingTape() {
   static const RoundOutsideFullRule rule;
   set_precision_rule(&rule);
 }

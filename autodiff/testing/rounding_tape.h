@@ -20,8 +20,8 @@ class RoundOutsideFullRule : public PrecisionRule {
 };
 
 // A tape that follows RoundOutsideFullRule.
-struct RoundingTape : Tape<float> {
-  RoundingTape();
+struct ProductRoundingTape : Tape<float> {
+  ProductRoundingTape();
 };
 
 // Returns `n` normal random numbers.

@@ -32,16 +32,16 @@ constexpr size_t kMaxSources = 2;
 constexpr size_t kMaxSquares = 50'000;
 
 // The runs with equal coordinates.
-using GridCell = std::vector<const GridRunResults*>;
+using GridCell = std::vector<const RunInGrid*>;
 
 // The label of the folded tables below the primary metric.
 constexpr char kOtherMetrics[] = "Other metrics";
 
 // Returns the cells in the order of their first runs.
-std::vector<GridCell> CellsOf(const RunGrid& grid) {
+std::vector<GridCell> CellsOf(const ResultGrid& grid) {
   std::vector<GridCell> cells;
   std::map<std::vector<size_t>, size_t> index;
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     const auto place = index.emplace(run.coordinates, cells.size()).first;
     cells.resize(index.size());
     cells[place->second].push_back(&run);
@@ -51,10 +51,10 @@ std::vector<GridCell> CellsOf(const RunGrid& grid) {
 
 // Returns a summary such as "This report on //lab:scores covers 12 cells with 5
 // seeds each. 2 of 60 runs are missing."
-std::string GridSummary(const RunGrid& grid) {
+std::string GridSummary(const ResultGrid& grid) {
   std::set<std::string> seeds;
   size_t missing = 0;
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     seeds.insert(run.seed);
     if (!run.missing.empty()) ++missing;
   }
@@ -68,7 +68,7 @@ std::string GridSummary(const RunGrid& grid) {
       ".");
 }
 
-Table TableOfMetrics(const RunGrid& grid,
+Table TableOfMetrics(const ResultGrid& grid,
                      const std::vector<std::string>& columns,
                      const auto& metrics) {
   Table table;
@@ -79,8 +79,8 @@ Table TableOfMetrics(const RunGrid& grid,
   return table;
 }
 
-std::vector<std::string> LabelsOf(const RunGrid& grid,
-                                  const GridRunResults& run) {
+std::vector<std::string> LabelsOf(const ResultGrid& grid,
+                                  const RunInGrid& run) {
   std::vector<std::string> labels;
   for (size_t a = 0; a < grid.axes.size(); ++a) {
     labels.push_back(grid.axes[a].values[run.coordinates[a]].label);
@@ -91,19 +91,19 @@ std::vector<std::string> LabelsOf(const RunGrid& grid,
 // Returns a table with one row for each cell. A row has the values, the numbers
 // of finished and of all runs, and the mean and standard deviation of each
 // metric.
-Table ResultsTable(const RunGrid& grid,
+Table ResultsTable(const ResultGrid& grid,
                    const std::vector<std::string>& metrics) {
   Table table = TableOfMetrics(grid, {"n"}, metrics);
   for (const GridCell& cell : CellsOf(grid)) {
     std::vector<std::string> row = LabelsOf(grid, *cell[0]);
     const size_t finished = std::ranges::count_if(
-        cell, [](const GridRunResults* run) { return run->missing.empty(); });
+        cell, [](const RunInGrid* run) { return run->missing.empty(); });
     row.push_back(finished == cell.size()
                       ? absl::StrCat(finished)
                       : absl::StrCat(finished, " of ", cell.size()));
     for (const std::string& metric : metrics) {
       std::vector<double> values;
-      for (const GridRunResults* run : cell) {
+      for (const RunInGrid* run : cell) {
         const auto found = run->status.metrics.find(metric);
         if (found != run->status.metrics.end()) values.push_back(found->second);
       }
@@ -124,9 +124,9 @@ Table ResultsTable(const RunGrid& grid,
   return table;
 }
 
-Table MissingTable(const RunGrid& grid) {
+Table MissingTable(const ResultGrid& grid) {
   Table table = {{"run", "seed", "reason"}};
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     if (run.missing.empty()) continue;
     table.rows.push_back({CellName(grid, run), run.seed, run.missing});
   }
@@ -135,7 +135,7 @@ Table MissingTable(const RunGrid& grid) {
 
 // Returns a table with one row for each value whose label does not show its
 // override. Such a value has several overrides, or none, or a label of its own.
-Table LabelsTable(const RunGrid& grid) {
+Table LabelsTable(const ResultGrid& grid) {
   Table table = {{"axis", "label", "overrides"}};
   for (const Axis& axis : grid.axes) {
     for (const auto& [label, overrides] : axis.values) {
@@ -148,8 +148,8 @@ Table LabelsTable(const RunGrid& grid) {
 }
 
 // Whether all runs that have a config set `field` to the same value.
-bool IsShared(const RunGrid& grid, const ResolvedField& field) {
-  return std::ranges::all_of(grid.runs, [&](const GridRunResults& run) {
+bool IsShared(const ResultGrid& grid, const ResolvedField& field) {
+  return std::ranges::all_of(grid.runs, [&](const RunInGrid& run) {
     return run.config.empty() ||
            std::ranges::any_of(run.config, [&](const ResolvedField& other) {
              return other.path == field.path && other.value == field.value &&
@@ -160,11 +160,11 @@ bool IsShared(const RunGrid& grid, const ResolvedField& field) {
 
 // Returns a text such as " They also share the data data.path (SHA-256
 // 12345678...)." for the data that all runs share, or "" if they share none.
-std::string SharedData(const RunGrid& grid, const GridRunResults& first) {
+std::string SharedData(const ResultGrid& grid, const RunInGrid& first) {
   std::vector<std::string> parts;
   for (const auto& [name, digest] : first.data) {
     const bool shared =
-        std::ranges::all_of(grid.runs, [&](const GridRunResults& run) {
+        std::ranges::all_of(grid.runs, [&](const RunInGrid& run) {
           const auto found = run.data.find(name);
           return run.data.empty() ||
                  (found != run.data.end() && found->second == digest);
@@ -180,9 +180,9 @@ std::string SharedData(const RunGrid& grid, const GridRunResults& first) {
 
 // Returns a text such as " Training took 2.5 hours in total.", or "" if the
 // runs have no times.
-std::string TrainingTime(const RunGrid& grid) {
+std::string TrainingTime(const ResultGrid& grid) {
   double seconds = 0;
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     if (run.records.empty()) continue;
     seconds += run.records.back().seconds.value_or(0);
   }
@@ -216,10 +216,10 @@ std::string SharedConfig(const std::vector<std::string>& files,
 
 // Returns the size of the grid, and the files, overrides, data and fields that
 // all runs share.
-std::vector<Block> SharedBlocks(const RunGrid& grid) {
+std::vector<Block> SharedBlocks(const ResultGrid& grid) {
   const std::string size = absl::StrCat(GridSummary(grid), TrainingTime(grid));
   const auto first = std::ranges::find_if(
-      grid.runs, [](const GridRunResults& run) { return !run.config.empty(); });
+      grid.runs, [](const RunInGrid& run) { return !run.config.empty(); });
   if (first == grid.runs.end()) return {size};
   std::vector<std::string> files;
   std::vector<std::string> overrides;
@@ -247,7 +247,7 @@ std::vector<Block> SharedBlocks(const RunGrid& grid) {
 
 // Returns the results for the primary metric. The results for other metrics are
 // folded below.
-Section ResultsSection(const RunGrid& grid) {
+Section ResultsSection(const ResultGrid& grid) {
   std::vector<std::string> metrics = MetricsToShow(grid);
   const std::string primary = PrimaryMetric(grid);
   std::erase(metrics, primary);
@@ -266,9 +266,9 @@ Section ResultsSection(const RunGrid& grid) {
 }
 
 // Returns the fields of the first run that has a config.
-std::string FieldsText(const RunGrid& grid) {
+std::string FieldsText(const ResultGrid& grid) {
   std::string text;
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     if (!text.empty()) break;
     for (const ResolvedField& field : run.config) {
       if (field.value == "{...}") continue;
@@ -288,21 +288,20 @@ std::string CsvRow(const std::vector<std::string>& cells) {
   return absl::StrCat(absl::StrJoin(quoted, ","), "\n");
 }
 
-const LabelledMatrix* FindMap(const GridRunResults& run,
-                              const std::string& title) {
+const LabelledMatrix* FindMap(const RunInGrid& run, const std::string& title) {
   const auto found = std::ranges::find(run.maps, title, &LabelledMatrix::title);
   return found == run.maps.end() ? nullptr : &*found;
 }
 
-Section SideBySide(const RunGrid& grid,
-                   const std::vector<const GridRunResults*>& runs,
+Section SideBySide(const ResultGrid& grid,
+                   const std::vector<const RunInGrid*>& runs,
                    const std::string& source) {
   Maps maps = {.side_by_side = true};
   std::vector<std::string> without;
   std::vector<std::string> left_out;
   std::string shown_source;
   size_t squares = 0;
-  for (const GridRunResults* run : runs) {
+  for (const RunInGrid* run : runs) {
     const std::string cell = CellName(grid, *run);
     const LabelledMatrix* const map = FindMap(*run, source);
     if (map == nullptr) {
@@ -362,7 +361,7 @@ Section FoldOthers(Section section, const std::string& primary) {
 
 }  // namespace
 
-Report AblationReport(const RunGrid& grid) {
+Report AblationReport(const ResultGrid& grid) {
   Report report = {.title = grid.name, .summary = grid.question};
   const std::vector<std::string> warnings = ConfoundedComparisons(grid);
   const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
@@ -392,11 +391,11 @@ Report AblationReport(const RunGrid& grid) {
   return report;
 }
 
-std::string AblationCsv(const RunGrid& grid) {
+std::string AblationCsv(const ResultGrid& grid) {
   const std::set<std::string> metrics = AllMetrics(grid);
   std::string text =
       CsvRow(TableOfMetrics(grid, {"seed", "state"}, metrics).header);
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     std::vector<std::string> row = LabelsOf(grid, run);
     row.push_back(run.seed);
     row.push_back(run.missing.empty() ? "finished" : "missing");
@@ -412,7 +411,7 @@ std::string AblationCsv(const RunGrid& grid) {
   return text;
 }
 
-std::vector<Plot> CurvePlots(const RunGrid& grid) {
+std::vector<Plot> CurvePlots(const ResultGrid& grid) {
   const std::vector<GridCell> cells = CellsOf(grid);
   // Values for all seeds, by metric, cell and step.
   std::map<std::string,
@@ -420,7 +419,7 @@ std::vector<Plot> CurvePlots(const RunGrid& grid) {
       curves;
   std::vector<int64_t> finished(cells.size());
   for (size_t c = 0; c < cells.size(); ++c) {
-    for (const GridRunResults* run : cells[c]) {
+    for (const RunInGrid* run : cells[c]) {
       if (!run->missing.empty()) continue;
       ++finished[c];
       for (const auto& [metric, curve] : CurvesOf(run->records)) {
@@ -454,18 +453,18 @@ std::vector<Plot> CurvePlots(const RunGrid& grid) {
   return plots;
 }
 
-std::vector<Section> AttentionSideBySide(const RunGrid& grid) {
-  std::vector<const GridRunResults*> runs;
+std::vector<Section> AttentionSideBySide(const ResultGrid& grid) {
+  std::vector<const RunInGrid*> runs;
   const auto first = std::ranges::find_if(
-      grid.runs, [](const GridRunResults& run) { return !run.maps.empty(); });
-  for (const GridRunResults& run : grid.runs) {
+      grid.runs, [](const RunInGrid& run) { return !run.maps.empty(); });
+  for (const RunInGrid& run : grid.runs) {
     if (first != grid.runs.end() && run.seed == first->seed) {
       runs.push_back(&run);
     }
   }
   std::vector<std::string> titles;     // titles in order of appearance
   std::map<std::string, int> showing;  // number of runs that show each title
-  for (const GridRunResults* run : runs) {
+  for (const RunInGrid* run : runs) {
     for (const LabelledMatrix& map : run->maps) {
       // Counts a run only once if several of its maps have the same title.
       if (FindMap(*run, map.title) != &map) continue;

@@ -25,12 +25,12 @@ using ::testing::Not;
 
 // Returns a grid of two cells with one seed. `config` is the config of the
 // second cell.
-RunGrid TwoCells(const std::string& config) {
-  RunGrid grid;
+ResultGrid TwoCells(const std::string& config) {
+  ResultGrid grid;
   grid.name = "widths";
   grid.axes = {{"width", {{"8", {"width=8"}}, {"16", {"width=16"}}}, 0}};
   for (size_t i = 0; i < 2; ++i) {
-    GridRunResults run;
+    RunInGrid run;
     run.coordinates = {i};
     run.seed = std::to_string(0);
     run.status.metrics = {{"dev/loss", 1.0 + static_cast<double>(i)}};
@@ -48,8 +48,8 @@ RunGrid TwoCells(const std::string& config) {
 
 // Returns runs with three widths and the given number of seeds. Their accuracy
 // increases with the width, and their loss depends only on the seed.
-RunGrid ThreeWidths(int seeds) {
-  RunGrid grid;
+ResultGrid ThreeWidths(int seeds) {
+  ResultGrid grid;
   grid.name = "widths";
   grid.question = "What does width change?";
   grid.label = "//configs:widths";
@@ -59,7 +59,7 @@ RunGrid ThreeWidths(int seeds) {
        1}};
   for (size_t width = 0; width < 3; ++width) {
     for (int seed = 0; seed < seeds; ++seed) {
-      GridRunResults& run = grid.runs.emplace_back();
+      RunInGrid& run = grid.runs.emplace_back();
       run.coordinates = {width};
       run.seed = std::to_string(seed);
       run.config = *ParseResolvedFields("rate: 1\nmodel {\nwidth: 8\n}\n");
@@ -82,7 +82,7 @@ RunGrid ThreeWidths(int seeds) {
 }
 
 TEST(AblationReportTest, WarnsIfCellsDifferInMoreThanTheirAxis) {
-  const RunGrid grid = TwoCells("rate: 2\nwidth: 16\n");
+  const ResultGrid grid = TwoCells("rate: 2\nwidth: 16\n");
   EXPECT_THAT(
       ReportMarkdown(AblationReport(grid)),
       HasSubstr("## Warnings\n\nwidth 16 and width 8 also differ in fields "
@@ -92,13 +92,13 @@ TEST(AblationReportTest, WarnsIfCellsDifferInMoreThanTheirAxis) {
 }
 
 TEST(AblationReportTest, DoesNotWarnIfCellsDifferOnlyInTheirAxis) {
-  const RunGrid grid = TwoCells("rate: 1\nwidth: 16\n");
+  const ResultGrid grid = TwoCells("rate: 1\nwidth: 16\n");
   EXPECT_THAT(ReportMarkdown(AblationReport(grid)), Not(HasSubstr("Warning")));
   EXPECT_THAT(ReportHtml(AblationReport(grid)), Not(HasSubstr("Warnings")));
 }
 
 TEST(AblationReportTest, SaysWhatAllRunsShare) {
-  RunGrid grid = TwoCells("");
+  ResultGrid grid = TwoCells("");
   for (const int width : {8, 16}) {
     grid.runs[width / 16].config = *ParseResolvedFields(
         absl::StrCat("rate: 1  # --set\n"
@@ -125,12 +125,12 @@ TEST(AblationReportTest, SaysWhatAllRunsShare) {
 }
 
 TEST(AblationReportTest, NamesTheDataThatAllRunsShareAndTheirTime) {
-  RunGrid grid = TwoCells("rate: 1  # --set\nwidth: 16  # --set\n");
+  ResultGrid grid = TwoCells("rate: 1  # --set\nwidth: 16  # --set\n");
   grid.runs[0].data = {{"data.path", std::string(64, 'a')},
                        {"data.dev_path", std::string(64, 'b')}};
   grid.runs[1].data = {{"data.path", std::string(64, 'a')},
                        {"data.dev_path", std::string(64, 'c')}};
-  for (GridRunResults& run : grid.runs) {
+  for (RunInGrid& run : grid.runs) {
     run.config.front().origin = "--set";
     run.records = {{.step = 1, .seconds = 1}, {.step = 2, .seconds = 90}};
   }
@@ -141,7 +141,7 @@ TEST(AblationReportTest, NamesTheDataThatAllRunsShareAndTheirTime) {
 }
 
 TEST(AblationReportTest, FoldsAllMetricsButThePrimaryOne) {
-  RunGrid grid = ThreeWidths(6);
+  ResultGrid grid = ThreeWidths(6);
   const std::string page = ReportHtml(AblationReport(grid));
   EXPECT_THAT(page, HasSubstr("<th class=\"n\">n</th><th>test/accuracy</th>"
                               "</tr>"));
@@ -154,8 +154,8 @@ TEST(AblationReportTest, FoldsAllMetricsButThePrimaryOne) {
 // The accuracy is near 1 and differs between seeds, so the mean plus one
 // standard deviation is above 1. The interval must not exceed 1.
 TEST(AblationReportTest, IntervalsStayInTheRangeOfTheMetric) {
-  RunGrid grid = TwoCells("width: 16\n");
-  GridRunResults run = grid.runs[0];
+  ResultGrid grid = TwoCells("width: 16\n");
+  RunInGrid run = grid.runs[0];
   for (const double accuracy : {1.0, 1.0, 0.4}) {
     run.seed = absl::StrCat("1", grid.runs.size());
     run.status.metrics = {{"dev/accuracy", accuracy}};
@@ -166,7 +166,7 @@ TEST(AblationReportTest, IntervalsStayInTheRangeOfTheMetric) {
 }
 
 TEST(AblationReportTest, ShowsTestsWithAndWithoutAName) {
-  RunGrid grid = TwoCells("rate: 1\nwidth: 16\n");
+  ResultGrid grid = TwoCells("rate: 1\nwidth: 16\n");
   EXPECT_THAT(MetricsToShow(grid), ElementsAre("dev/loss"));
   grid.runs[0].status.metrics["test.news/loss"] = 2;
   EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss"));
@@ -175,11 +175,11 @@ TEST(AblationReportTest, ShowsTestsWithAndWithoutAName) {
 }
 
 TEST(AblationReportTest, CountsAnExampleOfSeveralRunsOnce) {
-  RunGrid grid = ThreeWidths(6);
+  ResultGrid grid = ThreeWidths(6);
   const auto examples_of = [&] { return ReportMarkdown(AblationReport(grid)); };
   EXPECT_THAT(examples_of(), HasSubstr("| 6 | 8 | -0.25 |"));
   // One of the eight examples differs between seeds, so seven are shared.
-  for (GridRunResults& run : grid.runs) {
+  for (RunInGrid& run : grid.runs) {
     run.sets[0].examples[7].input = absl::StrCat("of seed ", run.seed);
   }
   EXPECT_THAT(examples_of(),
@@ -207,7 +207,7 @@ TEST(AblationReportTest, SaysInThePageWhatTheSeedsCanDecide) {
 }
 
 TEST(AblationCsvTest, QuotesSeparatorsAndLineBreaks) {
-  RunGrid grid = ThreeWidths(1);
+  ResultGrid grid = ThreeWidths(1);
   grid.axes[0].values[0].label = "a, \"b\"";
   grid.runs[1].status.metrics["test/loss"] = NAN;
   grid.runs[2].missing = "stopped";
@@ -221,10 +221,10 @@ TEST(AblationCsvTest, QuotesSeparatorsAndLineBreaks) {
 
 // Returns runs of one cell, each with records at the given steps. The loss is 1
 // in the first run, 2 in the second, ...
-RunGrid RunsOf(const std::vector<std::vector<int64_t>>& steps) {
-  RunGrid grid;
+ResultGrid RunsOf(const std::vector<std::vector<int64_t>>& steps) {
+  ResultGrid grid;
   for (size_t i = 0; i < steps.size(); ++i) {
-    GridRunResults& run = grid.runs.emplace_back();
+    RunInGrid& run = grid.runs.emplace_back();
     run.seed = std::to_string(i);
     for (const int64_t step : steps[i]) {
       run.records.push_back(
@@ -236,7 +236,7 @@ RunGrid RunsOf(const std::vector<std::vector<int64_t>>& steps) {
 }
 
 TEST(CurvePlotsTest, ACurveEndsWhereTheFirstFinishedRunEnds) {
-  RunGrid grid = RunsOf({{10, 20}, {10, 20, 30}, {10}});
+  ResultGrid grid = RunsOf({{10, 20}, {10, 20, 30}, {10}});
   grid.runs[2].missing = "failed";
   const std::vector<Plot> plots = CurvePlots(grid);
   ASSERT_EQ(plots.size(), 1u);
@@ -247,7 +247,7 @@ TEST(CurvePlotsTest, ACurveEndsWhereTheFirstFinishedRunEnds) {
 // A run that replaces its last weights measures its last step twice. The second
 // measurement must not count as another seed.
 TEST(CurvePlotsTest, AStepMeasuredTwiceCountsAsOneSeed) {
-  RunGrid grid = RunsOf({{10, 20, 20}, {10, 20, 20, 30, 30}});
+  ResultGrid grid = RunsOf({{10, 20, 20}, {10, 20, 20, 30, 30}});
   grid.runs[0].records[2].metrics["dev/loss"] = 5;
   const std::vector<Plot> plots = CurvePlots(grid);
   ASSERT_EQ(plots.size(), 1u);
@@ -260,9 +260,9 @@ TEST(CurvePlotsTest, TheLastStepsOfRunsAreNotACurve) {
 }
 
 TEST(AblationReportTest, NamesCellsWithoutAttention) {
-  RunGrid grid = TwoCells("rate: 1\nwidth: 16\n");
+  ResultGrid grid = TwoCells("rate: 1\nwidth: 16\n");
   grid.axes[0].values.push_back({"32", {"width=32"}});
-  GridRunResults run = grid.runs[1];
+  RunInGrid run = grid.runs[1];
   run.coordinates = {2};
   run.maps.clear();
   grid.runs.push_back(run);
@@ -288,11 +288,11 @@ LabelledMatrix Map(const std::string& title, double weight, int size = 1) {
 
 // Returns a grid with one axis of three scores, and two seeds. Run i shows
 // maps[i].
-RunGrid GridOf(const std::vector<std::vector<LabelledMatrix>>& maps) {
-  RunGrid grid;
+ResultGrid GridOf(const std::vector<std::vector<LabelledMatrix>>& maps) {
+  ResultGrid grid;
   grid.axes = {{"score", {{"additive", {}}, {"dot", {}}, {"cosine", {}}}, 0}};
   for (size_t i = 0; i < maps.size(); ++i) {
-    GridRunResults run;
+    RunInGrid run;
     run.coordinates = {i / 2};
     run.seed = std::to_string(i % 2);
     run.maps = maps[i];
@@ -316,12 +316,12 @@ std::string NoteOf(const Section& section) {
 }
 
 TEST(AttentionSideBySideTest, ShowsTheSameSourceOfOneSeedInEveryCell) {
-  const RunGrid grid = GridOf({{Map("a cat", 0.1), Map("a dog", 0.2)},
-                               {Map("a cat", 9)},
-                               {Map("a dog", 0.4), Map("a cat", 0.3)},
-                               {Map("a cat", 9)},
-                               {Map("a cat", 0.5), Map("a dog", 0.6)},
-                               {}});
+  const ResultGrid grid = GridOf({{Map("a cat", 0.1), Map("a dog", 0.2)},
+                                  {Map("a cat", 9)},
+                                  {Map("a dog", 0.4), Map("a cat", 0.3)},
+                                  {Map("a cat", 9)},
+                                  {Map("a cat", 0.5), Map("a dog", 0.6)},
+                                  {}});
   const std::vector<Section> sources = AttentionSideBySide(grid);
   ASSERT_EQ(sources.size(), 2u);
   EXPECT_EQ(sources[0].title, "Side by side: a cat");
@@ -334,12 +334,12 @@ TEST(AttentionSideBySideTest, ShowsTheSameSourceOfOneSeedInEveryCell) {
 }
 
 TEST(AttentionSideBySideTest, SourcesOfMostCellsComeFirst) {
-  const RunGrid grid = GridOf({{Map("few", 0), Map("all", 0), Map("one", 0)},
-                               {},
-                               {Map("few", 0), Map("all", 0), Map("few", 0)},
-                               {},
-                               {Map("all", 0)},
-                               {}});
+  const ResultGrid grid = GridOf({{Map("few", 0), Map("all", 0), Map("one", 0)},
+                                  {},
+                                  {Map("few", 0), Map("all", 0), Map("few", 0)},
+                                  {},
+                                  {Map("all", 0)},
+                                  {}});
   const std::vector<Section> sources = AttentionSideBySide(grid);
   ASSERT_EQ(sources.size(), 2u);
   EXPECT_EQ(sources[0].title, "Side by side: all");
@@ -348,7 +348,7 @@ TEST(AttentionSideBySideTest, SourcesOfMostCellsComeFirst) {
 }
 
 TEST(AttentionSideBySideTest, ASeedWithoutMapsIsSkipped) {
-  const RunGrid grid =
+  const ResultGrid grid =
       GridOf({{}, {Map("s", 1)}, {}, {Map("s", 2)}, {}, {Map("s", 3)}});
   const std::vector<Section> sources = AttentionSideBySide(grid);
   ASSERT_EQ(sources.size(), 1u);
@@ -362,7 +362,7 @@ TEST(AttentionSideBySideTest, NothingIsSharedByOneCell) {
 }
 
 TEST(AttentionSideBySideTest, APageHoldsSoManySquares) {
-  const RunGrid grid = GridOf(
+  const ResultGrid grid = GridOf(
       {{Map("s", 1, 200)}, {}, {Map("s", 1, 200)}, {}, {Map("s", 1, 10)}, {}});
   const std::vector<Section> sources = AttentionSideBySide(grid);
   ASSERT_EQ(sources.size(), 1u);

@@ -23,20 +23,19 @@ namespace regard {
 namespace {
 
 struct Pair {
-  const GridRunResults* value;
-  const GridRunResults* baseline;
+  const RunInGrid* value;
+  const RunInGrid* baseline;
 };
 
 // Pairs each run at the given value of the axis with the run that differs only
 // in having the baseline value.
-std::vector<Pair> PairsOf(const RunGrid& grid, size_t axis, size_t value) {
-  std::map<std::pair<std::vector<size_t>, std::string>, const GridRunResults*>
-      runs;
-  for (const GridRunResults& run : grid.runs) {
+std::vector<Pair> PairsOf(const ResultGrid& grid, size_t axis, size_t value) {
+  std::map<std::pair<std::vector<size_t>, std::string>, const RunInGrid*> runs;
+  for (const RunInGrid& run : grid.runs) {
     runs[{run.coordinates, run.seed}] = &run;
   }
   std::vector<Pair> pairs;
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     if (run.coordinates[axis] != value) continue;
     std::vector<size_t> partner = run.coordinates;
     partner[axis] = grid.axes[axis].baseline;
@@ -49,13 +48,12 @@ std::vector<Pair> PairsOf(const RunGrid& grid, size_t axis, size_t value) {
 // A metric, and the data set on which it was measured.
 struct MeasuredSet {
   const EvaluatedSet* set = nullptr;
-  const MetricStatistics* metric = nullptr;
+  const MetricOverExamples* metric = nullptr;
 };
 
-MeasuredSet FindMeasuredSet(const GridRunResults& run,
-                            const std::string& metric) {
+MeasuredSet FindMeasuredSet(const RunInGrid& run, const std::string& metric) {
   for (const EvaluatedSet& set : run.sets) {
-    for (const MetricStatistics& candidate : set.metrics) {
+    for (const MetricOverExamples& candidate : set.metrics) {
       if (candidate.name == metric) return {&set, &candidate};
     }
   }
@@ -91,8 +89,8 @@ std::optional<ComparisonOverExamples> CompareOverExamples(
   return comparison;
 }
 
-Comparison Compare(const RunGrid& grid, const std::string& metric, size_t axis,
-                   size_t value) {
+Comparison Compare(const ResultGrid& grid, const std::string& metric,
+                   size_t axis, size_t value) {
   Comparison comparison = {.metric = metric, .axis = axis, .value = value};
   std::map<std::string, std::vector<double>> by_seed;
   const std::vector<Pair> pairs = PairsOf(grid, axis, value);
@@ -247,7 +245,7 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
 
 }  // namespace
 
-std::vector<Comparison> CompareWithBaselines(const RunGrid& grid) {
+std::vector<Comparison> CompareWithBaselines(const ResultGrid& grid) {
   std::vector<Comparison> all;
   for (const std::string& metric : MetricsToShow(grid)) {
     for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
@@ -283,7 +281,7 @@ std::vector<Comparison> CompareWithBaselines(const RunGrid& grid) {
   return all;
 }
 
-size_t ComparisonsOfAMetric(const RunGrid& grid) {
+size_t ComparisonsOfAMetric(const ResultGrid& grid) {
   size_t comparisons = 0;
   for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
     for (size_t v = 0; v < grid.axes[axis].values.size(); ++v) {
@@ -315,7 +313,7 @@ std::string Verdict(const Comparison& comparison) {
                                          : "significantly lower";
 }
 
-absl::string_view BetterOrWorseText(const RunGrid& grid,
+absl::string_view BetterOrWorseText(const ResultGrid& grid,
                                     const Comparison& comparison) {
   const Better better = DirectionOf(grid, comparison.metric);
   if (comparison.differences.n == 0 || !comparison.IsSignificant() ||
@@ -326,7 +324,7 @@ absl::string_view BetterOrWorseText(const RunGrid& grid,
   return higher == (better == Better::kHigher) ? " (better)" : " (worse)";
 }
 
-Section SeedsSection(const RunGrid& grid,
+Section SeedsSection(const ResultGrid& grid,
                      const std::vector<Comparison>& comparisons) {
   Table table = {{"metric", "value", "baseline", "seeds", "difference",
                   "p-value", "corrected p-value", "verdict"}};
@@ -346,7 +344,7 @@ Section SeedsSection(const RunGrid& grid,
   return section;
 }
 
-Section ExamplesSection(const RunGrid& grid,
+Section ExamplesSection(const ResultGrid& grid,
                         const std::vector<Comparison>& comparisons) {
   Table table = {{"metric", "value", "baseline", "runs", "examples",
                   "difference", "mean [95 % interval]", "bootstrap p-value",
@@ -387,7 +385,7 @@ Section ExamplesSection(const RunGrid& grid,
   return {"Comparisons over examples", {std::move(table), note}};
 }
 
-std::vector<std::string> ConfoundedComparisons(const RunGrid& grid) {
+std::vector<std::string> ConfoundedComparisons(const ResultGrid& grid) {
   std::vector<std::string> warnings;
   for (size_t a = 0; a < grid.axes.size(); ++a) {
     const Axis& axis = grid.axes[a];

@@ -56,11 +56,11 @@ struct Comparison {
 // metric of MetricsToShow(). P-values are corrected over all comparisons of one
 // metric. The correction also counts comparisons without a p-value, in which a
 // run is missing or a number is not finite.
-std::vector<Comparison> CompareWithBaselines(const RunGrid& grid);
+std::vector<Comparison> CompareWithBaselines(const ResultGrid& grid);
 
 // Returns the number of comparisons of a metric that all runs have. `grid`
 // needs only axes and the coordinates of its runs.
-size_t ComparisonsOfAMetric(const RunGrid& grid);
+size_t ComparisonsOfAMetric(const ResultGrid& grid);
 
 // Returns "" if the seeds are enough for a significant difference in
 // `comparisons` of one metric. Otherwise, returns a text such as "3 seeds, no
@@ -73,7 +73,7 @@ std::string Verdict(const Comparison& comparison);
 
 // Returns " (better)" or " (worse)" if the difference is significant and the
 // metric defines which direction is better. Otherwise, returns "".
-absl::string_view BetterOrWorseText(const RunGrid& grid,
+absl::string_view BetterOrWorseText(const ResultGrid& grid,
                                     const Comparison& comparison);
 
 // Return sections of a report. The table of a section has one row for each
@@ -81,16 +81,16 @@ absl::string_view BetterOrWorseText(const RunGrid& grid,
 // shows verdicts, and states whether the seeds are enough for the number of
 // comparisons. ExamplesSection() is about comparisons over examples. Its table
 // is empty if there are no such comparisons.
-Section SeedsSection(const RunGrid& grid,
+Section SeedsSection(const ResultGrid& grid,
                      const std::vector<Comparison>& comparisons);
-Section ExamplesSection(const RunGrid& grid,
+Section ExamplesSection(const ResultGrid& grid,
                         const std::vector<Comparison>& comparisons);
 
 // Returns one sentence for each value whose runs differ from the baseline in
 // fields that the axis should not change. Compares runs with the same seed. An
 // axis may change the fields that its values set, and the other members of
 // their oneofs.
-std::vector<std::string> ConfoundedComparisons(const RunGrid& grid);
+std::vector<std::string> ConfoundedComparisons(const ResultGrid& grid);
 
 }  // namespace regard
 

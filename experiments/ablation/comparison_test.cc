@@ -20,8 +20,8 @@ using ::testing::Not;
 // Returns a grid with the scores `additive` (the baseline), `dot` and `none`.
 // `values` has the dev/loss of each score, by seed. A negative loss means that
 // the run has failed.
-RunGrid GridOf(const std::vector<std::vector<double>>& values) {
-  RunGrid grid;
+ResultGrid GridOf(const std::vector<std::vector<double>>& values) {
+  ResultGrid grid;
   grid.axes = {{"attention",
                 {{"additive", {"model.additive.width=8"}},
                  {"dot", {"model.dot={}"}},
@@ -29,7 +29,7 @@ RunGrid GridOf(const std::vector<std::vector<double>>& values) {
                 0}};
   for (size_t v = 0; v < values.size(); ++v) {
     for (size_t seed = 0; seed < values[v].size(); ++seed) {
-      GridRunResults run;
+      RunInGrid run;
       run.coordinates = {v};
       run.seed = std::to_string(seed);
       if (values[v][seed] < 0) {
@@ -44,7 +44,7 @@ RunGrid GridOf(const std::vector<std::vector<double>>& values) {
 }
 
 TEST(CompareWithBaselines, PairsRunsBySeed) {
-  const RunGrid grid = GridOf({{1, 2, 3}, {2, 4, 7}});
+  const ResultGrid grid = GridOf({{1, 2, 3}, {2, 4, 7}});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
   ASSERT_EQ(all.size(), 2);
   EXPECT_EQ(all[0].value, 1);
@@ -54,7 +54,7 @@ TEST(CompareWithBaselines, PairsRunsBySeed) {
 }
 
 TEST(CompareWithBaselines, MakesNoClaimsAboutPairsWithAMissingRun) {
-  const RunGrid grid = GridOf({{1, -1, 3}, {2, 4, -1}});
+  const ResultGrid grid = GridOf({{1, -1, 3}, {2, 4, -1}});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
   EXPECT_EQ(all[0].differences.n, 1);
   EXPECT_DOUBLE_EQ(all[0].differences.mean, 1);
@@ -68,7 +68,7 @@ TEST(CompareWithBaselines, DoesNotTestIncompletePairs) {
   // The seven complete pairs would give a significant difference. The missing
   // run of the eighth pair must prevent this verdict.
   const std::vector<double> zeros(8, 0.0);
-  const RunGrid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7, -1}});
+  const ResultGrid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7, -1}});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
   EXPECT_EQ(all[0].differences.n, 7);
   EXPECT_EQ(Verdict(all[0]), "1 pair missing");
@@ -77,7 +77,7 @@ TEST(CompareWithBaselines, DoesNotTestIncompletePairs) {
 
 TEST(CompareWithBaselines, AMissingRunDoesNotChangeTheCorrection) {
   const std::vector<double> zeros(7, 0.0);
-  const RunGrid grid =
+  const ResultGrid grid =
       GridOf({zeros, {1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, -1}});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
   EXPECT_DOUBLE_EQ(all[0].p_value, 0.015625);
@@ -88,7 +88,7 @@ TEST(CompareWithBaselines, CorrectsForTheNumberOfComparisons) {
   // Seven differences of equal sign give a p-value of 2 / 2^7 = 0.015625. The
   // correction for two comparisons doubles it.
   const std::vector<double> zeros(7, 0.0);
-  const RunGrid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7}, zeros});
+  const ResultGrid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7}, zeros});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
   EXPECT_DOUBLE_EQ(all[0].p_value, 0.015625);
   EXPECT_DOUBLE_EQ(all[0].corrected_p_value, 0.03125);
@@ -97,16 +97,16 @@ TEST(CompareWithBaselines, CorrectsForTheNumberOfComparisons) {
 }
 
 TEST(CompareWithBaselines, SaysWhereANumberIsNotFinite) {
-  const RunGrid grid = GridOf({{1, 2}, {NAN, 3}});
+  const ResultGrid grid = GridOf({{1, 2}, {NAN, 3}});
   EXPECT_EQ(Verdict(CompareWithBaselines(grid)[0]), "not finite");
 }
 
 TEST(CompareWithBaselines, AveragesOverOtherAxesAndCountsSeeds) {
-  RunGrid grid = GridOf({{1, 2}, {3, 5}});
+  ResultGrid grid = GridOf({{1, 2}, {3, 5}});
   grid.axes.push_back({"width", {{"8", {"w=8"}}, {"16", {"w=16"}}}, 1});
-  std::vector<GridRunResults> twice;
+  std::vector<RunInGrid> twice;
   for (const size_t width : {0, 1}) {
-    for (GridRunResults run : grid.runs) {
+    for (RunInGrid run : grid.runs) {
       run.coordinates.push_back(width);
       // The loss of dot is lower by 2 and 3 at the first width, and by 4 and 6
       // at the second.
@@ -130,7 +130,7 @@ TEST(CompareWithBaselines, AveragesOverOtherAxesAndCountsSeeds) {
 
 std::vector<std::string> WarningsOf(const std::string& baseline,
                                     const std::string& other) {
-  RunGrid grid = GridOf({{1}, {2}});
+  ResultGrid grid = GridOf({{1}, {2}});
   grid.runs[0].config = *ParseResolvedFields(baseline);
   grid.runs[1].config = *ParseResolvedFields(other);
   return ConfoundedComparisons(grid);
@@ -159,7 +159,7 @@ TEST(ConfoundedComparisons, NamesAMessageThatNoMemberReplaced) {
 }
 
 TEST(ConfoundedComparisons, AllowsTheMemberThatTheAxisReplaces) {
-  RunGrid grid = GridOf({{1}, {2}});
+  ResultGrid grid = GridOf({{1}, {2}});
   // Without an override, the difference between the configs is unintended and
   // must be reported.
   grid.axes[0].values[0].overrides.clear();
@@ -171,7 +171,7 @@ TEST(ConfoundedComparisons, AllowsTheMemberThatTheAxisReplaces) {
 }
 
 TEST(ConfoundedComparisons, AllowsAnElementThatTheAxisSets) {
-  RunGrid grid = GridOf({{1}, {2}});
+  ResultGrid grid = GridOf({{1}, {2}});
   grid.axes[0].values[1].overrides = {"[lab.my_score].layers[0].p=2"};
   grid.runs[0].config =
       *ParseResolvedFields("[lab.my_score] {\n layers {\n p: 1\n}\n}\n");
@@ -181,10 +181,10 @@ TEST(ConfoundedComparisons, AllowsAnElementThatTheAxisSets) {
 }
 
 TEST(ConfoundedComparisons, LooksAtEveryAxis) {
-  RunGrid grid = GridOf({{1, 2}});
+  ResultGrid grid = GridOf({{1, 2}});
   grid.axes.push_back({"width", {{"8", {"w=8"}}, {"16", {"w=16"}}}, 0});
   for (size_t width : {0, 1}) {
-    GridRunResults& run = grid.runs[width];
+    RunInGrid& run = grid.runs[width];
     run.seed = "0";
     run.coordinates.push_back(width);
     run.config = *ParseResolvedFields(width == 0 ? "rate: 1\nw: 8\n"
@@ -198,7 +198,7 @@ TEST(ConfoundedComparisons, LooksAtEveryAxis) {
 
 // Returns eight examples, of which the first `right` are correct.
 EvaluatedSet EightExamples(int right) {
-  MetricStatistics metric = {"dev/loss"};
+  MetricOverExamples metric = {"dev/loss"};
   EvaluatedSet set;
   for (int i = 0; i < 8; ++i) {
     metric.Add({i < right ? 1.0 : 0.0, 1});
@@ -209,7 +209,7 @@ EvaluatedSet EightExamples(int right) {
 }
 
 TEST(CompareWithBaselines, ComparesOverExamplesToo) {
-  RunGrid grid = GridOf({{0.25, 0.25}, {0.75, 0.75}, {0.25, 0.25}});
+  ResultGrid grid = GridOf({{0.25, 0.25}, {0.75, 0.75}, {0.25, 0.25}});
   for (size_t i = 0; i < grid.runs.size(); ++i) {
     grid.runs[i].sets = {EightExamples(i / 2 == 1 ? 6 : 2)};
   }
@@ -227,13 +227,13 @@ TEST(CompareWithBaselines, ComparesOverExamplesToo) {
 }
 
 TEST(CompareWithBaselines, ComparingExamplesRequiresAllRunsAndEqualExamples) {
-  const RunGrid whole = [] {
-    RunGrid grid = GridOf({{0.25, 0.25}, {0.75, 0.75}});
-    for (GridRunResults& run : grid.runs) run.sets = {EightExamples(2)};
+  const ResultGrid whole = [] {
+    ResultGrid grid = GridOf({{0.25, 0.25}, {0.75, 0.75}});
+    for (RunInGrid& run : grid.runs) run.sets = {EightExamples(2)};
     return grid;
   }();
   EXPECT_TRUE(CompareWithBaselines(whole)[0].over_examples.has_value());
-  RunGrid grid = whole;
+  ResultGrid grid = whole;
   grid.runs[3].sets.clear();
   EXPECT_FALSE(CompareWithBaselines(grid)[0].over_examples.has_value());
   grid = whole;

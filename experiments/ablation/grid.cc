@@ -33,7 +33,7 @@ std::string ValueName(const Axis& axis, size_t value) {
   return absl::StrCat(axis.name.substr(last), " ", label);
 }
 
-std::string CellName(const RunGrid& grid, const GridRunResults& run) {
+std::string CellName(const ResultGrid& grid, const RunInGrid& run) {
   std::vector<std::string> names;
   for (size_t a = 0; a < grid.axes.size(); ++a) {
     names.push_back(ValueName(grid.axes[a], run.coordinates[a]));
@@ -41,15 +41,15 @@ std::string CellName(const RunGrid& grid, const GridRunResults& run) {
   return absl::StrJoin(names, ", ");
 }
 
-std::set<std::string> AllMetrics(const RunGrid& grid) {
+std::set<std::string> AllMetrics(const ResultGrid& grid) {
   std::set<std::string> all;
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     for (const auto& [name, value] : run.status.metrics) all.insert(name);
   }
   return all;
 }
 
-std::vector<std::string> MetricsToShow(const RunGrid& grid) {
+std::vector<std::string> MetricsToShow(const ResultGrid& grid) {
   if (!grid.metrics.empty()) return grid.metrics;
   const std::set<std::string> all = AllMetrics(grid);
   // "test" matches "test/" and named test splits, such as "test.news/".
@@ -68,13 +68,13 @@ std::vector<std::string> MetricsToShow(const RunGrid& grid) {
   return {};
 }
 
-std::string PrimaryMetric(const RunGrid& grid) {
+std::string PrimaryMetric(const ResultGrid& grid) {
   if (!grid.primary.empty()) return grid.primary;
   const std::vector<std::string> shown = MetricsToShow(grid);
   if (shown.empty() || !grid.metrics.empty()) {
     return shown.empty() ? "" : shown[0];
   }
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     for (const MetricInfo& info : run.metric_infos) {
       for (const std::string& name : shown) {
         if (FindMetric(run.metric_infos, name) == &info) return name;
@@ -84,8 +84,8 @@ std::string PrimaryMetric(const RunGrid& grid) {
   return shown[0];
 }
 
-Better DirectionOf(const RunGrid& grid, const std::string& metric) {
-  for (const GridRunResults& run : grid.runs) {
+Better DirectionOf(const ResultGrid& grid, const std::string& metric) {
+  for (const RunInGrid& run : grid.runs) {
     const MetricInfo* const info = FindMetric(run.metric_infos, metric);
     if (info != nullptr && info->better != Better::kNeither) {
       return info->better;
@@ -107,8 +107,8 @@ bool IsAnnotation(absl::string_view path) {
   return path == "name" || path == "note" || path == "tags";
 }
 
-absl::StatusOr<GridRunResults> ReadRunSummary(const std::string& folder) {
-  GridRunResults run = {.label = folder};
+absl::StatusOr<RunInGrid> ReadRunSummary(const std::string& folder) {
+  RunInGrid run = {.label = folder};
   REGARD_ASSIGN_OR_RETURN(run.metric_infos, ReadRunDescription(folder));
   const std::string path = JoinPath(folder, "resolved.textproto");
   REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
@@ -123,9 +123,9 @@ absl::StatusOr<GridRunResults> ReadRunSummary(const std::string& folder) {
   return run;
 }
 
-absl::StatusOr<GridRunResults> ReadRun(const std::string& folder,
-                                       const Aggregates& aggregates) {
-  REGARD_ASSIGN_OR_RETURN(GridRunResults run, ReadRunSummary(folder));
+absl::StatusOr<RunInGrid> ReadRun(const std::string& folder,
+                                  const Aggregates& aggregates) {
+  REGARD_ASSIGN_OR_RETURN(RunInGrid run, ReadRunSummary(folder));
   const std::string examples = JoinPath(folder, "examples.jsonl");
   if (PathExists(examples)) {
     REGARD_ASSIGN_OR_RETURN(run.sets, ReadExamples(examples, aggregates));
@@ -139,8 +139,8 @@ constexpr int64_t kMaxBytes = int64_t{1} << 28;
 
 }  // namespace
 
-absl::StatusOr<GridRunResults> ReadFinishedRun(const std::string& folder,
-                                               const Aggregates& aggregates) {
+absl::StatusOr<RunInGrid> ReadFinishedRun(const std::string& folder,
+                                          const Aggregates& aggregates) {
   const std::string path = JoinPath(folder, "failure.txt");
   if (PathExists(path)) {
     REGARD_ASSIGN_OR_RETURN(const std::string failure,
@@ -150,7 +150,7 @@ absl::StatusOr<GridRunResults> ReadFinishedRun(const std::string& folder,
           absl::StrCat("failed: ", absl::StripAsciiWhitespace(failure)));
     }
   }
-  REGARD_ASSIGN_OR_RETURN(GridRunResults run, ReadRun(folder, aggregates));
+  REGARD_ASSIGN_OR_RETURN(RunInGrid run, ReadRun(folder, aggregates));
   if (const std::string unfinished = UnfinishedText(run.status);
       !unfinished.empty()) {
     return absl::FailedPreconditionError(unfinished);

@@ -33,7 +33,7 @@ struct Axis {
   size_t baseline = 0;  // index of the value that all others are compared with
 };
 
-struct GridRunResults {
+struct RunInGrid {
   // The label of the run, or the run folder as the user typed it.
   std::string label = {};
   // The index of the run's value on each axis.
@@ -57,23 +57,23 @@ bool IsAnnotation(absl::string_view path);
 
 // Reads run.json, resolved.textproto and status.json, which are small files. An
 // error names the file.
-absl::StatusOr<GridRunResults> ReadRunSummary(const std::string& folder);
+absl::StatusOr<RunInGrid> ReadRunSummary(const std::string& folder);
 
 // Like ReadRunSummary(), but also reads examples.jsonl if it exists. Skips
 // metrics whose aggregate is unknown. An error names the file.
-absl::StatusOr<GridRunResults> ReadRun(const std::string& folder,
-                                       const Aggregates& aggregates);
+absl::StatusOr<RunInGrid> ReadRun(const std::string& folder,
+                                  const Aggregates& aggregates);
 
 // A grid of runs. Coordinates are in range, and no two runs have the same
 // coordinates and the same seed.
-struct RunGrid {
+struct ResultGrid {
   std::string label = {};
   std::string name = {};
   std::string question = {};  // may be empty
   std::vector<std::string> metrics = {};
   std::string primary = {};  // see PrimaryMetric
   std::vector<Axis> axes = {};
-  std::vector<GridRunResults> runs = {};
+  std::vector<RunInGrid> runs = {};
 };
 
 // Returns the label of a value, such as "dot". If the label is a number or a
@@ -82,26 +82,26 @@ std::string ValueName(const Axis& axis, size_t value);
 
 // Returns the name of the run's cell, such as "dot", or "width 64, dot" with
 // two axes.
-std::string CellName(const RunGrid& grid, const GridRunResults& run);
+std::string CellName(const ResultGrid& grid, const RunInGrid& run);
 
 // Returns the metrics that at least one run has.
-std::set<std::string> AllMetrics(const RunGrid& grid);
+std::set<std::string> AllMetrics(const ResultGrid& grid);
 
 // Returns the metrics that the grid names. If it names none, returns all test
 // metrics. If there are no test metrics, returns all dev metrics, or all
 // metrics if there are no dev metrics. In these cases, the result includes the
 // primary metric.
-std::vector<std::string> MetricsToShow(const RunGrid& grid);
+std::vector<std::string> MetricsToShow(const ResultGrid& grid);
 
 // Returns the metric with which a report begins: the grid's primary metric, or
 // the first metric that the grid names. If the grid names no metric, returns
 // the task's first metric on the test split, or on dev if there is no test
 // split. Empty if no run has a metric.
-std::string PrimaryMetric(const RunGrid& grid);
+std::string PrimaryMetric(const ResultGrid& grid);
 
 // Returns whether higher or lower values of the metric are better, according to
 // the first run that states it.
-Better DirectionOf(const RunGrid& grid, const std::string& metric);
+Better DirectionOf(const ResultGrid& grid, const std::string& metric);
 
 // Returns a text such as "interrupted at step 40", or "" for a finished run,
 // whose numbers are final.
@@ -113,8 +113,8 @@ std::string Pluralize(size_t count, absl::string_view noun);
 // Reads the results of a finished run from its folder. If this is not possible,
 // the error contains the text of failure.txt, the state of the run, or the file
 // that cannot be read.
-absl::StatusOr<GridRunResults> ReadFinishedRun(const std::string& folder,
-                                               const Aggregates& aggregates);
+absl::StatusOr<RunInGrid> ReadFinishedRun(const std::string& folder,
+                                          const Aggregates& aggregates);
 
 }  // namespace regard
 

@@ -20,11 +20,12 @@ namespace {
 // Returns the metric of the runs for which `belongs` is true: for each seed,
 // the mean over the runs with that seed.
 template <typename Belongs>
-std::vector<double> ValuesBySeed(const RunGrid& grid, const std::string& metric,
+std::vector<double> ValuesBySeed(const ResultGrid& grid,
+                                 const std::string& metric,
                                  const Belongs& belongs) {
   std::vector<std::string> seeds;  // seeds in the order of the runs
   std::map<std::string, std::vector<double>> by_seed;
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     const auto found = run.status.metrics.find(metric);
     if (!belongs(run) || found == run.status.metrics.end()) continue;
     if (by_seed[run.seed].empty()) seeds.push_back(run.seed);
@@ -37,15 +38,15 @@ std::vector<double> ValuesBySeed(const RunGrid& grid, const std::string& metric,
   return values;
 }
 
-std::vector<double> ValuesOf(const RunGrid& grid, const std::string& metric,
+std::vector<double> ValuesOf(const ResultGrid& grid, const std::string& metric,
                              size_t axis, size_t value) {
-  return ValuesBySeed(grid, metric, [&](const GridRunResults& run) {
+  return ValuesBySeed(grid, metric, [&](const RunInGrid& run) {
     return run.coordinates[axis] == value;
   });
 }
 
 // Returns a text such as "test/bleu (higher is better)".
-std::string MetricWithDirection(const RunGrid& grid,
+std::string MetricWithDirection(const ResultGrid& grid,
                                 const std::string& metric) {
   switch (DirectionOf(grid, metric)) {
     case Better::kHigher:
@@ -58,7 +59,7 @@ std::string MetricWithDirection(const RunGrid& grid,
   return metric;
 }
 
-ForestRow RowOf(const RunGrid& grid, const Comparison& comparison) {
+ForestRow RowOf(const ResultGrid& grid, const Comparison& comparison) {
   const Axis& axis = grid.axes[comparison.axis];
   ForestRow row = {
       .label = ValueName(axis, comparison.value),
@@ -92,8 +93,8 @@ constexpr char kLegend[] =
     "seeds, which requires 6 seeds. The verdict is corrected for the number of "
     "comparisons, but the interval is not.";
 
-ForestPlot AxisPlot(const RunGrid& grid, const std::string& metric, size_t axis,
-                    const std::vector<Comparison>& comparisons) {
+ForestPlot AxisPlot(const ResultGrid& grid, const std::string& metric,
+                    size_t axis, const std::vector<Comparison>& comparisons) {
   const Axis& of = grid.axes[axis];
   const size_t base = of.baseline;
   ForestPlot plot = {.title = absl::StrCat(metric, " by ", of.name),
@@ -111,16 +112,16 @@ ForestPlot AxisPlot(const RunGrid& grid, const std::string& metric, size_t axis,
   return plot;
 }
 
-ForestPlot ArmsPlot(const RunGrid& grid, const std::string& metric) {
+ForestPlot ArmsPlot(const ResultGrid& grid, const std::string& metric) {
   ForestPlot plot = {.title = absl::StrCat(metric, " of each combination"),
                      .metric = MetricWithDirection(grid, metric)};
   std::vector<std::vector<size_t>> arms;
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     if (std::ranges::count(arms, run.coordinates) > 0) continue;
     arms.push_back(run.coordinates);
     plot.rows.push_back(
         {.label = CellName(grid, run),
-         .values = ValuesBySeed(grid, metric, [&](const GridRunResults& other) {
+         .values = ValuesBySeed(grid, metric, [&](const RunInGrid& other) {
            return other.coordinates == run.coordinates;
          })});
   }
@@ -130,7 +131,7 @@ ForestPlot ArmsPlot(const RunGrid& grid, const std::string& metric) {
 // Returns a sentence such as "dot has a significantly higher (better) test/bleu
 // than additive: 38.1 instead of 36.9. The difference over 6 seeds is 1.2 [0.8,
 // 1.6] (corrected p-value 0.031)."
-std::string SignificantSentence(const RunGrid& grid,
+std::string SignificantSentence(const ResultGrid& grid,
                                 const Comparison& comparison) {
   const Axis& axis = grid.axes[comparison.axis];
   const ForestRow row = RowOf(grid, comparison);
@@ -162,7 +163,7 @@ std::string InAList(const std::vector<std::string>& names,
                       names.back());
 }
 
-std::string ResultInWords(const RunGrid& grid,
+std::string ResultInWords(const ResultGrid& grid,
                           const std::vector<Comparison>& comparisons) {
   const std::string metric = PrimaryMetric(grid);
   std::vector<std::string> sentences;
@@ -213,7 +214,7 @@ std::string ResultInWords(const RunGrid& grid,
   return absl::StrJoin(sentences, " ");
 }
 
-std::vector<Block> ResultBlocks(const RunGrid& grid,
+std::vector<Block> ResultBlocks(const ResultGrid& grid,
                                 const std::vector<Comparison>& comparisons) {
   const std::string metric = PrimaryMetric(grid);
   if (metric.empty()) return {};

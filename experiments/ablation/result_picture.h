@@ -16,14 +16,14 @@ namespace regard {
 // Returns sentences that state which values differ significantly from the
 // baseline of their axis, and by how much. They also state which values do not
 // differ.
-std::string ResultInWords(const RunGrid& grid,
+std::string ResultInWords(const ResultGrid& grid,
                           const std::vector<Comparison>& comparisons);
 
 // Returns the sentences of ResultInWords() and a forest plot for each axis.
 // Each dot is the metric for one seed, averaged over the values of the other
 // axes. With several axes, another plot shows each combination of values. Empty
 // if no run has a metric.
-std::vector<Block> ResultBlocks(const RunGrid& grid,
+std::vector<Block> ResultBlocks(const ResultGrid& grid,
                                 const std::vector<Comparison>& comparisons);
 
 // Returns a text such as "a", "a or b", or "a, b or c", if `last` is " or ".

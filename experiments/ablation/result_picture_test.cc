@@ -22,14 +22,14 @@ using ::testing::SizeIs;
 
 // Returns runs with two scores, two widths and `seeds` seeds. The accuracy is
 // higher by 1 with dot, and does not depend on the width.
-RunGrid TwoByTwo(int seeds) {
-  RunGrid grid;
+ResultGrid TwoByTwo(int seeds) {
+  ResultGrid grid;
   grid.axes = {{"score", {{"additive", {}}, {"dot", {}}}, 0},
                {"width", {{"8", {}}, {"16", {}}}, 0}};
   for (int seed = 0; seed < seeds; ++seed) {
     for (size_t score = 0; score < 2; ++score) {
       for (size_t width = 0; width < 2; ++width) {
-        GridRunResults& run = grid.runs.emplace_back();
+        RunInGrid& run = grid.runs.emplace_back();
         run.coordinates = {score, width};
         run.seed = std::to_string(seed);
         run.metric_infos = {{"accuracy", "", "", Better::kHigher},
@@ -45,7 +45,7 @@ RunGrid TwoByTwo(int seeds) {
   return grid;
 }
 
-std::string Words(const RunGrid& grid) {
+std::string Words(const ResultGrid& grid) {
   return ResultInWords(grid, CompareWithBaselines(grid));
 }
 
@@ -60,9 +60,9 @@ TEST(ResultInWordsTest, SaysWhatDiffersAndWhatDoesNot) {
 }
 
 TEST(ResultInWordsTest, JudgesByTheDirectionOfTheMetric) {
-  RunGrid grid = TwoByTwo(8);
+  ResultGrid grid = TwoByTwo(8);
   grid.primary = "test/loss";
-  for (GridRunResults& run : grid.runs) {
+  for (RunInGrid& run : grid.runs) {
     run.status.metrics["test/loss"] +=
         std::stod(run.seed) * 0.125 * static_cast<double>(run.coordinates[0]);
   }
@@ -80,8 +80,8 @@ TEST(ResultInWordsTest, SaysThatSeedsAreTooFew) {
 }
 
 TEST(ResultInWordsTest, DoesNotJudgeIfRunsAreMissing) {
-  RunGrid grid = TwoByTwo(8);
-  GridRunResults& run = grid.runs[3];  // score dot, width 16
+  ResultGrid grid = TwoByTwo(8);
+  RunInGrid& run = grid.runs[3];  // score dot, width 16
   run.missing = "failed";
   run.status.metrics.clear();
   EXPECT_EQ(Words(grid),
@@ -91,9 +91,9 @@ TEST(ResultInWordsTest, DoesNotJudgeIfRunsAreMissing) {
 }
 
 TEST(ResultInWordsTest, BeginsWithWhatDiffers) {
-  RunGrid grid = TwoByTwo(8);
+  ResultGrid grid = TwoByTwo(8);
   std::swap(grid.axes[0], grid.axes[1]);
-  for (GridRunResults& run : grid.runs) {
+  for (RunInGrid& run : grid.runs) {
     std::swap(run.coordinates[0], run.coordinates[1]);
   }
   EXPECT_EQ(Words(grid), Words(TwoByTwo(8)));
@@ -105,7 +105,7 @@ TEST(ResultInWordsTest, BeginsWithWhatDiffers) {
 }
 
 TEST(ResultPictureTest, ShowsEachAxisAndEachCombination) {
-  const RunGrid grid = TwoByTwo(8);
+  const ResultGrid grid = TwoByTwo(8);
   const std::vector<Block> blocks =
       ResultBlocks(grid, CompareWithBaselines(grid));
   ASSERT_THAT(blocks, SizeIs(4));
@@ -133,9 +133,9 @@ TEST(ResultPictureTest, ShowsEachAxisAndEachCombination) {
 }
 
 TEST(PrimaryMetricTest, IsTheFirstThatTheTaskDeclaresOnTest) {
-  RunGrid grid = TwoByTwo(1);
+  ResultGrid grid = TwoByTwo(1);
   EXPECT_EQ(PrimaryMetric(grid), "test/accuracy");
-  for (GridRunResults& run : grid.runs) {
+  for (RunInGrid& run : grid.runs) {
     std::swap(run.metric_infos[0], run.metric_infos[1]);
   }
   EXPECT_EQ(PrimaryMetric(grid), "test/loss");
@@ -146,7 +146,7 @@ TEST(PrimaryMetricTest, IsTheFirstThatTheTaskDeclaresOnTest) {
 }
 
 TEST(PrimaryMetricTest, IsShownEvenIfItIsNotOnTest) {
-  RunGrid grid = TwoByTwo(1);
+  ResultGrid grid = TwoByTwo(1);
   grid.primary = "dev/loss";
   EXPECT_THAT(MetricsToShow(grid),
               ElementsAre("dev/loss", "test/accuracy", "test/loss"));

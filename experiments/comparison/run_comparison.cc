@@ -59,8 +59,7 @@ std::string Change(absl::string_view what, absl::string_view before,
   return absl::StrCat(what, ": ", Arrow(before, after), "\n");
 }
 
-std::optional<double> MetricOf(const GridRunResults& run,
-                               const std::string& name) {
+std::optional<double> MetricOf(const RunInGrid& run, const std::string& name) {
   const auto metric = run.status.metrics.find(name);
   if (metric == run.status.metrics.end()) return std::nullopt;
   return metric->second;
@@ -89,14 +88,14 @@ std::string WeightsText(const std::string& before, const std::string& after) {
   return before == after ? "bit-identical" : "differ";
 }
 
-std::string SeedOf(const GridRunResults& run) {
+std::string SeedOf(const RunInGrid& run) {
   for (const ResolvedField& field : run.config) {
     if (field.path == "seed") return field.value;
   }
   return "";
 }
 
-bool DifferInSeedAlone(const GridRunResults& a, const GridRunResults& b) {
+bool DifferInSeedAlone(const RunInGrid& a, const RunInGrid& b) {
   const auto differences = DiffResolvedFields(a.config, b.config);
   return SeedOf(a) != SeedOf(b) &&
          std::all_of(differences.begin(), differences.end(),
@@ -109,14 +108,14 @@ bool DifferInSeedAlone(const GridRunResults& a, const GridRunResults& b) {
 // Returns the labels of the runs that are not compared. A baseline run needs a
 // run of another value with the same seed. Any other run needs a baseline run
 // with the same seed.
-std::vector<std::string> RunsWithoutPartner(const RunGrid& grid) {
-  const auto is_baseline = [&grid](const GridRunResults& run) {
+std::vector<std::string> RunsWithoutPartner(const ResultGrid& grid) {
+  const auto is_baseline = [&grid](const RunInGrid& run) {
     return run.coordinates[0] == grid.axes[0].baseline;
   };
   std::vector<std::string> labels;
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     const bool has_partner = std::any_of(
-        grid.runs.begin(), grid.runs.end(), [&](const GridRunResults& other) {
+        grid.runs.begin(), grid.runs.end(), [&](const RunInGrid& other) {
           return other.seed == run.seed &&
                  is_baseline(other) != is_baseline(run);
         });
@@ -127,12 +126,12 @@ std::vector<std::string> RunsWithoutPartner(const RunGrid& grid) {
 
 // Returns a table with one row for each run and one column for each metric that
 // has values per example.
-Table IntervalsTable(const RunGrid& grid) {
+Table IntervalsTable(const ResultGrid& grid) {
   // Uses the same seed for all runs, so that runs with equal examples are
   // resampled equally.
   constexpr uint64_t kSeed = 0;
-  std::map<std::string, std::map<const GridRunResults*, std::string>> cells;
-  for (const GridRunResults& run : grid.runs) {
+  std::map<std::string, std::map<const RunInGrid*, std::string>> cells;
+  for (const RunInGrid& run : grid.runs) {
     for (const auto& [name, interval] : BootstrapConfidence(run.sets, kSeed)) {
       const std::optional<double> value = MetricOf(run, name);
       if (!value.has_value()) continue;
@@ -141,7 +140,7 @@ Table IntervalsTable(const RunGrid& grid) {
     }
   }
   Table table = {{"run", "seed"}};
-  for (const GridRunResults& run : grid.runs) {
+  for (const RunInGrid& run : grid.runs) {
     table.rows.push_back({run.label, run.seed});
   }
   for (auto& [name, of_runs] : cells) {
@@ -156,8 +155,7 @@ Table IntervalsTable(const RunGrid& grid) {
 
 }  // namespace
 
-std::string RunComparisonText(const GridRunResults& before,
-                              const GridRunResults& after) {
+std::string RunComparisonText(const RunInGrid& before, const RunInGrid& after) {
   Table fields;
   for (const FieldDifference& difference :
        DiffResolvedFields(before.config, after.config)) {
@@ -190,10 +188,10 @@ std::string RunComparisonText(const GridRunResults& before,
       "\n");
 }
 
-std::string StatesText(absl::Span<const GridRunResults> runs) {
+std::string StatesText(absl::Span<const RunInGrid> runs) {
   Table table = {{"run", "state", "step"}};
   std::vector<std::string> unfinished;
-  for (const GridRunResults& run : runs) {
+  for (const RunInGrid& run : runs) {
     table.rows.push_back({run.label, std::string(StateName(run.status.state)),
                           absl::StrCat(run.status.step)});
     if (!UnfinishedText(run.status).empty()) unfinished.push_back(run.label);
@@ -207,13 +205,13 @@ std::string StatesText(absl::Span<const GridRunResults> runs) {
   return text;
 }
 
-RunGrid GridOfRuns(absl::Span<const GridRunResults> runs) {
-  std::vector<std::vector<const GridRunResults*>> values;
-  for (const GridRunResults& run : runs) {
+ResultGrid GridOfRuns(absl::Span<const RunInGrid> runs) {
+  std::vector<std::vector<const RunInGrid*>> values;
+  for (const RunInGrid& run : runs) {
     const auto found =
         std::find_if(values.begin(), values.end(), [&](const auto& value) {
           return std::all_of(value.begin(), value.end(),
-                             [&](const GridRunResults* other) {
+                             [&](const RunInGrid* other) {
                                return DifferInSeedAlone(*other, run);
                              });
         });
@@ -226,16 +224,16 @@ RunGrid GridOfRuns(absl::Span<const GridRunResults> runs) {
   // If all runs differ only in their seeds, compares each run with the first.
   if (values.size() == 1) {
     values.clear();
-    for (const GridRunResults& run : runs) values.push_back({&run});
+    for (const RunInGrid& run : runs) values.push_back({&run});
   }
-  RunGrid grid = {.axes = {{.name = "run"}}};
-  for (const std::vector<const GridRunResults*>& value : values) {
-    for (const GridRunResults* run : value) {
+  ResultGrid grid = {.axes = {{.name = "run"}}};
+  for (const std::vector<const RunInGrid*>& value : values) {
+    for (const RunInGrid* run : value) {
       const RunState state = run->status.state;
       if (state == RunState::kRunning || state == RunState::kInterrupted) {
         continue;
       }
-      GridRunResults& added = grid.runs.emplace_back(*run);
+      RunInGrid& added = grid.runs.emplace_back(*run);
       added.coordinates = {grid.axes[0].values.size()};
       added.seed = values.size() == runs.size() ? "" : SeedOf(*run);
       added.sets = FinalSets(std::move(added.sets));
@@ -249,7 +247,7 @@ RunGrid GridOfRuns(absl::Span<const GridRunResults> runs) {
   return grid;
 }
 
-std::string SignificanceText(const RunGrid& grid) {
+std::string SignificanceText(const ResultGrid& grid) {
   const Table intervals = IntervalsTable(grid);
   if (intervals.header.size() == 2) {
     return "examples: no finished run has recorded its examples\n";
@@ -278,11 +276,11 @@ std::string SignificanceText(const RunGrid& grid) {
   return text;
 }
 
-nlohmann::ordered_json ComparisonJson(absl::Span<const GridRunResults> runs) {
+nlohmann::ordered_json ComparisonJson(absl::Span<const RunInGrid> runs) {
   using Json = nlohmann::ordered_json;
-  const RunGrid grid = GridOfRuns(runs);
+  const ResultGrid grid = GridOfRuns(runs);
   Json json = {{"runs", Json::array()}};
-  for (const GridRunResults& run : runs) {
+  for (const RunInGrid& run : runs) {
     Json& entry = json["runs"].emplace_back();
     entry = {{"run", run.label},
              {"state", StateName(run.status.state)},

@@ -25,8 +25,8 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-GridRunResults Finished() {
-  GridRunResults run;
+RunInGrid Finished() {
+  RunInGrid run;
   run.config = {{"seed", "1"}, {"optimizer", "{...}"}, {"optimizer.rate", "2"}};
   run.status.state = RunState::kFinished;
   run.status.step = 10;
@@ -46,7 +46,7 @@ TEST(RunComparisonText, SaysThatARepeatedRunIsTheSame) {
 }
 
 TEST(RunComparisonText, ListsWhatDiffersAndWhatMoved) {
-  GridRunResults other = Finished();
+  RunInGrid other = Finished();
   other.config[2] = {"optimizer.rate", "3"};
   other.config.push_back({"name", "\"b\""});
   other.status.step = 20;
@@ -67,7 +67,7 @@ TEST(RunComparisonText, ListsWhatDiffersAndWhatMoved) {
 }
 
 TEST(RunComparisonText, HasNoChangeForNonFiniteValues) {
-  GridRunResults other = Finished();
+  RunInGrid other = Finished();
   other.status.state = RunState::kFailed;
   other.status.metrics["dev/loss"] = NAN;
   other.status.weights_digest.clear();
@@ -90,15 +90,15 @@ TEST(ReadRun, NamesTheFileThatIsMissing) {
 }
 
 // Returns a run with ten examples, of which `right` are correct.
-GridRunResults RunOf(const std::string& name, int seed, const std::string& rate,
-                     int right) {
-  GridRunResults run;
+RunInGrid RunOf(const std::string& name, int seed, const std::string& rate,
+                int right) {
+  RunInGrid run;
   run.label = name;
   run.status.state = RunState::kFinished;
   run.config = {{"name", absl::StrCat("\"", name, "\"")},
                 {"seed", absl::StrCat(seed)},
                 {"rate", rate}};
-  MetricStatistics metric = {"test/accuracy"};
+  MetricOverExamples metric = {"test/accuracy"};
   EvaluatedSet set;
   for (int i = 0; i < 10; ++i) {
     metric.Add({i < right ? 1.0 : 0.0, 1});
@@ -111,7 +111,7 @@ GridRunResults RunOf(const std::string& name, int seed, const std::string& rate,
 }
 
 TEST(GridOfRuns, RunsThatDifferInTheirSeedAreOneValue) {
-  const RunGrid grid =
+  const ResultGrid grid =
       GridOfRuns({RunOf("a", 0, "1", 5), RunOf("b", 0, "2", 5),
                   RunOf("c", 1, "1", 5), RunOf("d", 1, "2", 5)});
   ASSERT_EQ(grid.axes[0].values.size(), 2);
@@ -124,20 +124,20 @@ TEST(GridOfRuns, RunsThatDifferInTheirSeedAreOneValue) {
 }
 
 TEST(GridOfRuns, SeedsAreComparedIfNothingElseDiffers) {
-  const RunGrid grid =
+  const ResultGrid grid =
       GridOfRuns({RunOf("a", 0, "1", 5), RunOf("b", 1, "1", 5)});
   EXPECT_EQ(grid.axes[0].values.size(), 2);
   EXPECT_EQ(grid.runs[0].seed, grid.runs[1].seed);
 }
 
 TEST(GridOfRuns, TheSameRunTwiceIsTwoValues) {
-  const GridRunResults run = RunOf("a", 0, "1", 5);
+  const RunInGrid run = RunOf("a", 0, "1", 5);
   EXPECT_EQ(GridOfRuns({run, run, RunOf("b", 0, "2", 5)}).axes[0].values.size(),
             3);
 }
 
 TEST(SignificanceText, SaysThatARunDoesNotDifferFromItself) {
-  const GridRunResults run = RunOf("a", 0, "1", 5);
+  const RunInGrid run = RunOf("a", 0, "1", 5);
   const std::string text = SignificanceText(GridOfRuns({run, run}));
   EXPECT_THAT(text, HasSubstr("  run  seed  test/accuracy\n"
                               "  a          0.5 ("));
@@ -162,9 +162,9 @@ TEST(SignificanceText, ComparesOverExamplesAndOverSeeds) {
 }
 
 TEST(SignificanceText, NamesRunsWithoutAPartnerOfTheirSeed) {
-  const GridRunResults a0 = RunOf("a0", 0, "1", 5);
-  const GridRunResults a1 = RunOf("a1", 1, "1", 5);
-  const GridRunResults b2 = RunOf("b2", 2, "2", 5);
+  const RunInGrid a0 = RunOf("a0", 0, "1", 5);
+  const RunInGrid a1 = RunOf("a1", 1, "1", 5);
+  const RunInGrid b2 = RunOf("b2", 2, "2", 5);
   constexpr char kAlone[] =
       "not compared because no baseline run has the same seed: ";
   EXPECT_THAT(SignificanceText(GridOfRuns({a0, a1, b2})),
@@ -174,7 +174,7 @@ TEST(SignificanceText, NamesRunsWithoutAPartnerOfTheirSeed) {
       HasSubstr(absl::StrCat(kAlone, "a1, b2\nover examples:\n")));
 }
 
-GridRunResults With(GridRunResults run, RunState state) {
+RunInGrid With(RunInGrid run, RunState state) {
   run.status.state = state;
   run.status.step = 40;
   return run;
@@ -183,13 +183,13 @@ GridRunResults With(GridRunResults run, RunState state) {
 // Metrics of an unfinished run are not results, so significance tests must not
 // include the run.
 TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
-  std::vector<GridRunResults> runs;
+  std::vector<RunInGrid> runs;
   for (int seed = 0; seed < 6; ++seed) {
     runs.push_back(RunOf(absl::StrCat("a", seed), seed, "1", seed % 2));
     runs.push_back(RunOf(absl::StrCat("b", seed), seed, "2", 9));
   }
   for (const RunState state : {RunState::kRunning, RunState::kInterrupted}) {
-    std::vector<GridRunResults> some = runs;
+    std::vector<RunInGrid> some = runs;
     some[11] = With(RunOf("b5", 5, "2", 0), state);
     const Comparison comparison =
         CompareWithBaselines(GridOfRuns(some)).front();
@@ -208,7 +208,7 @@ TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
 }
 
 TEST(GridOfRuns, AnUnfinishedBaselineIsNotReplaced) {
-  const RunGrid grid =
+  const ResultGrid grid =
       GridOfRuns({With(RunOf("a", 0, "1", 5), RunState::kInterrupted),
                   RunOf("b", 0, "2", 5), RunOf("c", 0, "3", 5)});
   EXPECT_EQ(grid.axes[0].values[0].label, "a");
@@ -218,8 +218,8 @@ TEST(GridOfRuns, AnUnfinishedBaselineIsNotReplaced) {
 }
 
 TEST(StatesText, ListsRunsAndWhichAreNotCompared) {
-  const GridRunResults a = RunOf("a", 0, "1", 5);
-  const GridRunResults b = With(RunOf("b", 0, "2", 5), RunState::kInterrupted);
+  const RunInGrid a = RunOf("a", 0, "1", 5);
+  const RunInGrid b = With(RunOf("b", 0, "2", 5), RunState::kInterrupted);
   EXPECT_EQ(StatesText({a, a}), "");
   EXPECT_EQ(StatesText({a, a, a}),
             "runs:\n"
@@ -236,7 +236,7 @@ TEST(StatesText, ListsRunsAndWhichAreNotCompared) {
 }
 
 TEST(ComparisonJson, HasRunsDifferencesAndComparisons) {
-  GridRunResults b = RunOf("b", 0, "2", 10);
+  RunInGrid b = RunOf("b", 0, "2", 10);
   b.status.weights_digest = "cd";
   b.status.step = 7;
   EXPECT_EQ(JsonText(ComparisonJson({RunOf("a", 0, "1", 4), b})),
@@ -267,8 +267,8 @@ TEST(ComparisonJson, HasRunsDifferencesAndComparisons) {
 }
 
 TEST(SignificanceText, SaysThatThereIsNothingToCompare) {
-  GridRunResults run = RunOf("a", 0, "1", 5);
-  GridRunResults other = RunOf("b", 0, "2", 5);
+  RunInGrid run = RunOf("a", 0, "1", 5);
+  RunInGrid other = RunOf("b", 0, "2", 5);
   other.sets[0].examples[3].input = "another";
   EXPECT_THAT(SignificanceText(GridOfRuns({run, other})),
               HasSubstr("over examples: not compared because the runs were "

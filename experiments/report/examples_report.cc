@@ -96,7 +96,7 @@ MetricByLengthFigure MeasureByLength(absl::Span<const EvaluatedSetOfRun> runs,
     Series series;
     series.name = run.name;
     for (const auto& [index, examples] : ranges.examples) {
-      const MetricStatistics& values = run.set->metrics[0];
+      const MetricOverExamples& values = run.set->metrics[0];
       series.xs.push_back(MeanLength(set, examples));
       series.ys.push_back(values.ValueOf(examples));
       ConfidenceInterval interval = BootstrapConfidence(values, examples, seed);
@@ -116,7 +116,7 @@ Table WorstAndBest(const EvaluatedSet& set,
   Table table;
   Better better = Better::kNeither;
   const auto metric =
-      std::ranges::find_if(set.metrics, [&](const MetricStatistics& m) {
+      std::ranges::find_if(set.metrics, [&](const MetricOverExamples& m) {
         const MetricInfo* const info = FindMetric(infos, m.name);
         if (m.of_single_examples && info != nullptr) better = info->better;
         return better != Better::kNeither;
@@ -147,7 +147,7 @@ Table WorstAndBest(const EvaluatedSet& set,
 }
 
 bool HaveSameExamples(const EvaluatedSet& a, const EvaluatedSet& b) {
-  const auto metric_of = [](const MetricStatistics& metric) {
+  const auto metric_of = [](const MetricOverExamples& metric) {
     return std::tie(metric.name, metric.aggregate);
   };
   const auto example_of = [](const ExampleTexts& example) {

@@ -19,8 +19,8 @@ using ::testing::SizeIs;
 // length is at most `longest_right`.
 EvaluatedSet SetOf(const std::vector<int64_t>& lengths, int64_t longest_right) {
   EvaluatedSet set = {.length_unit = "words"};
-  MetricStatistics metric = {.name = "test/accuracy",
-                             .of_single_examples = true};
+  MetricOverExamples metric = {.name = "test/accuracy",
+                               .of_single_examples = true};
   for (const int64_t length : lengths) {
     const std::string name(static_cast<size_t>(length), 'x');
     set.examples.push_back({name, "reference", "output", length});

@@ -155,7 +155,7 @@ TEST(RunReportHtmlTest, ACurveHasAtLeastTwoStepsWithTheirLastValues) {
 
 // Returns two examples, with one and two words. Only the first is correct.
 EvaluatedSet TwoExamples(const char* output) {
-  MetricStatistics metric = {"test/accuracy", &kRatio, true};
+  MetricOverExamples metric = {"test/accuracy", &kRatio, true};
   metric.Add({1, 1});
   metric.Add({0, 1});
   return {.length_unit = "words",

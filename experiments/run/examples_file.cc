@@ -48,7 +48,7 @@ std::optional<double> ReadStatistic(const nlohmann::json& json) {
 
 std::string HeaderLine(const EvaluatedSet& set) {
   Json metrics = Json::array();
-  for (const MetricStatistics& metric : set.metrics) {
+  for (const MetricOverExamples& metric : set.metrics) {
     metrics.push_back({{"name", metric.name},
                        {"aggregate", metric.aggregate->name},
                        {"width", metric.aggregate->width},
@@ -63,7 +63,7 @@ std::string HeaderLine(const EvaluatedSet& set) {
 std::string ExampleLine(const EvaluatedSet& set, size_t i) {
   const ExampleTexts& example = set.examples[i];
   Json statistics = Json::array();
-  for (const MetricStatistics& metric : set.metrics) {
+  for (const MetricOverExamples& metric : set.metrics) {
     Json& row = statistics.emplace_back(Json::array());
     for (const double number : metric.StatisticsOf(i)) {
       row.push_back(StatisticJson(number));
@@ -79,9 +79,9 @@ std::string ExampleLine(const EvaluatedSet& set, size_t i) {
 
 // Returns the metrics that the header of a set lists, with null for an unknown
 // aggregate.
-std::vector<MetricStatistics> ReadMetrics(const JsonObject& header,
-                                          const Aggregates& aggregates) {
-  std::vector<MetricStatistics> metrics;
+std::vector<MetricOverExamples> ReadMetrics(const JsonObject& header,
+                                            const Aggregates& aggregates) {
+  std::vector<MetricOverExamples> metrics;
   for (const JsonObject& json : header.Objects("metrics")) {
     const auto found = aggregates.find(json.Text("aggregate"));
     const Aggregate* const aggregate =
@@ -99,7 +99,7 @@ std::vector<MetricStatistics> ReadMetrics(const JsonObject& header,
 // Adds the statistics of an example to the metrics. Returns false if there is
 // not one row of statistics for each metric.
 bool AddStatistics(const nlohmann::json& rows,
-                   std::vector<MetricStatistics>& metrics) {
+                   std::vector<MetricOverExamples>& metrics) {
   if (rows.size() != metrics.size()) return false;
   for (size_t i = 0; i < metrics.size(); ++i) {
     if (metrics[i].aggregate == nullptr) continue;
@@ -119,7 +119,7 @@ bool AddStatistics(const nlohmann::json& rows,
 }
 
 absl::StatusOr<ExampleTexts> ReadExample(
-    JsonFile file, std::vector<MetricStatistics>& metrics) {
+    JsonFile file, std::vector<MetricOverExamples>& metrics) {
   const JsonObject json = file.root();
   ExampleTexts example = {.input = json.Text("input"),
                           .reference = json.Text("reference"),
@@ -178,7 +178,7 @@ absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
       REGARD_ASSIGN_OR_RETURN(set.examples.emplace_back(),
                               ReadExample(std::move(line), set.metrics));
     }
-    std::erase_if(set.metrics, [](const MetricStatistics& metric) {
+    std::erase_if(set.metrics, [](const MetricOverExamples& metric) {
       return metric.aggregate == nullptr;
     });
     sets.push_back(std::move(set));

@@ -45,17 +45,17 @@ absl::StatusOr<std::vector<EvaluatedSet>> Read(
 
 // Returns two examples of dev and one of test.
 std::vector<EvaluatedSet> TwoSets() {
-  MetricStatistics accuracy = {"dev/accuracy", &kRatio, true};
+  MetricOverExamples accuracy = {"dev/accuracy", &kRatio, true};
   accuracy.Add({1, 3});
   accuracy.Add({0.1, 1});
-  MetricStatistics cost = {"dev/cost", &kSum};
+  MetricOverExamples cost = {"dev/cost", &kSum};
   cost.Add({-2});
   cost.Add({1e300});
   EvaluatedSet dev = {
       .length_unit = "words",
       .examples = {{"a \"b\"\n", "c", "d", 2}, {"\u00e9", "", "", 1}},
       .metrics = {accuracy, cost}};
-  MetricStatistics test = {"test.news/cost", &kSum};
+  MetricOverExamples test = {"test.news/cost", &kSum};
   test.Add({5});
   return {dev, {.examples = {{"x", "y", "z", 0}}, .metrics = {test}}};
 }
@@ -87,7 +87,7 @@ TEST(ExamplesFileTest, ReadsBackTheSameNumbers) {
 
 TEST(ExamplesFileTest, ReadsBackNonFiniteValues) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  MetricStatistics cost = {"dev/cost", &kRatio};
+  MetricOverExamples cost = {"dev/cost", &kRatio};
   cost.Add({std::numeric_limits<double>::quiet_NaN(), 1});
   cost.Add({kInfinity, -kInfinity});
   const std::vector<EvaluatedSet> sets = {

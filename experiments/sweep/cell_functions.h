@@ -1,6 +1,6 @@
 // Functions of `regard train` that a sweep calls: reading data and training.
-#ifndef EXPERIMENTS_SWEEP_CELL_PROGRAMS_H_
-#define EXPERIMENTS_SWEEP_CELL_PROGRAMS_H_
+#ifndef EXPERIMENTS_SWEEP_CELL_FUNCTIONS_H_
+#define EXPERIMENTS_SWEEP_CELL_FUNCTIONS_H_
 
 #include "experiments/sweep/sweep_cells.h"
 #include "experiments/tasks/plugins.h"
@@ -12,4 +12,4 @@ CellFunctions MakeCellFunctions(const Plugins& plugins);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_SWEEP_CELL_PROGRAMS_H_
+#endif  // EXPERIMENTS_SWEEP_CELL_FUNCTIONS_H_

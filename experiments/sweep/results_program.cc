@@ -76,7 +76,7 @@ absl::Status WriteReport(const Arguments& arguments, const Plugins& plugins) {
                            .folder = arguments[kFirstRun + i]});
   }
   REGARD_RETURN_IF_ERROR(FindFinishedRuns(cells));
-  RunGrid grid = GridOf(source.sweep, cells, plugins);
+  ResultGrid grid = GridOf(source.sweep, cells, plugins);
   grid.label = arguments[1];
   const Report report = AblationReport(grid);
   REGARD_RETURN_IF_ERROR(

@@ -231,8 +231,8 @@ class CellTrainer {
   // Chooses the metric to show, unless an earlier cell has determined it.
   void NoteMetric(const CellWithState& cell) {
     if (!metric_.empty()) return;
-    RunGrid grid = {.primary = sweep_.metric()};
-    absl::StatusOr<GridRunResults> run = ReadRunSummary(cell.folder);
+    ResultGrid grid = {.primary = sweep_.metric()};
+    absl::StatusOr<RunInGrid> run = ReadRunSummary(cell.folder);
     if (run.ok()) grid.runs.push_back(*std::move(run));
     metric_ = PrimaryMetric(grid);
   }
@@ -365,18 +365,19 @@ absl::StatusOr<std::string> TrainCommands(const Sweep& sweep,
   return text;
 }
 
-RunGrid GridOf(const Sweep& sweep, const SweepCells& cells,
-               const Plugins& plugins) {
+ResultGrid GridOf(const Sweep& sweep, const SweepCells& cells,
+                  const Plugins& plugins) {
   const std::string file = sweep.config().substr(sweep.config().rfind('/') + 1);
-  RunGrid grid = {.label = sweep.config(),
-                  .name = sweep.name().empty() ? file.substr(0, file.find('.'))
-                                               : sweep.name(),
-                  .question = sweep.question(),
-                  .metrics = {sweep.metrics().begin(), sweep.metrics().end()},
-                  .primary = sweep.metric(),
-                  .axes = cells.plan.axes};
+  ResultGrid grid = {
+      .label = sweep.config(),
+      .name =
+          sweep.name().empty() ? file.substr(0, file.find('.')) : sweep.name(),
+      .question = sweep.question(),
+      .metrics = {sweep.metrics().begin(), sweep.metrics().end()},
+      .primary = sweep.metric(),
+      .axes = cells.plan.axes};
   for (const CellWithState& cell : cells.cells) {
-    GridRunResults run;
+    RunInGrid run;
     if (cell.state == SweepCellState::kRecorded) {
       run.status = {.state = RunState::kFinished,
                     .metrics = cell.finished.metrics,
@@ -391,7 +392,7 @@ RunGrid GridOf(const Sweep& sweep, const SweepCells& cells,
     } else if (!PathExists(cell.folder)) {
       run.missing = "not trained yet";
     } else {
-      absl::StatusOr<GridRunResults> read =
+      absl::StatusOr<RunInGrid> read =
           ReadFinishedRun(cell.folder, plugins.aggregates);
       if (read.ok()) run = *std::move(read);
       if (!read.ok()) run.missing = std::string(read.status().message());
@@ -402,7 +403,7 @@ RunGrid GridOf(const Sweep& sweep, const SweepCells& cells,
     grid.runs.push_back(std::move(run));
   }
   // Sorts the report by arm, because cells are trained in the order of seeds.
-  std::ranges::stable_sort(grid.runs, {}, &GridRunResults::coordinates);
+  std::ranges::stable_sort(grid.runs, {}, &RunInGrid::coordinates);
   return grid;
 }
 
@@ -416,7 +417,7 @@ absl::StatusOr<std::string> FinishedText(const SweepCells& cells) {
 }
 
 absl::Status WriteSweepReport(const SweepOptions& options,
-                              const SweepCells& cells, const RunGrid& grid) {
+                              const SweepCells& cells, const ResultGrid& grid) {
   REGARD_RETURN_IF_ERROR(MakeDirectories(options.out, SystemFiles()));
   REGARD_RETURN_IF_ERROR(WriteResults(options, cells));
   const Report report = AblationReport(grid);

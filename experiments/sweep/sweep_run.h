@@ -28,16 +28,16 @@ absl::StatusOr<std::string> TrainCommands(const Sweep& sweep,
                                           SweepCells& cells);
 
 // Returns the runs of the cells as a grid for reports. For a run without
-// results, GridRunResults::missing states the reason.
-RunGrid GridOf(const Sweep& sweep, const SweepCells& cells,
-               const Plugins& plugins);
+// results, RunInGrid::missing states the reason.
+ResultGrid GridOf(const Sweep& sweep, const SweepCells& cells,
+                  const Plugins& plugins);
 
 // Returns the text of cells.jsonl.
 absl::StatusOr<std::string> FinishedText(const SweepCells& cells);
 
 // Writes cells.jsonl, report.html and report.md.
 absl::Status WriteSweepReport(const SweepOptions& options,
-                              const SweepCells& cells, const RunGrid& grid);
+                              const SweepCells& cells, const ResultGrid& grid);
 
 // Returns the exit code of a sweep that was not stopped:
 //   * 0 if no cell failed,

@@ -175,7 +175,7 @@ class SweepRunTest : public ::testing::Test {
   }
 
   std::string Report() {
-    const RunGrid grid = GridOf(source_.sweep, cells_, plugins_);
+    const ResultGrid grid = GridOf(source_.sweep, cells_, plugins_);
     EXPECT_THAT(WriteSweepReport(options_, cells_, grid), IsOk());
     return ReadFile(JoinPath(options_.out, "report.md")).value();
   }

@@ -24,7 +24,7 @@ void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
     for (const auto& [total, value] : set.totals) {
       evaluation->metrics[prefixed(set.set, total)] = value;
     }
-    for (MetricStatistics& metric : set.metrics) {
+    for (MetricOverExamples& metric : set.metrics) {
       metric.name = prefixed(set.set, metric.name);
       evaluation->metrics[metric.name] = metric.Value();
     }

@@ -150,7 +150,7 @@ class Task {
   // hook, the hook observes the forward passes of the prediction.
   virtual absl::StatusOr<Prediction> Predict(
       Forward<float>& /*forward*/, const PredictionRequest& /*request*/,
-      const PredictionLimits&) const {
+      const PredictionOutputLimits&) const {
     return absl::InvalidArgumentError(
         "the task of this run cannot predict: it does not implement Predict(); "
         "see docs/add_a_task.md");

@@ -35,7 +35,7 @@ Var<T> LastRows(Var<T> sequences, absl::Span<const int32_t> lengths,
 
 template <typename T>
 typename Recurrent<T>::Kind Recurrent<T>::KindOf(RecurrentCell cell) {
-  using Inputs = SequenceInputs<T>;
+  using Inputs = RecurrentSequenceOperands<T>;
   switch (cell) {
     case RecurrentCell::kLstm:
       return {
@@ -106,11 +106,10 @@ RecurrentState<T> Recurrent<T>::ZeroState(Forward<T>& forward,
 }
 
 template <typename T>
-SequenceOutputs<T> Recurrent<T>::RunCell(Forward<T>& forward, const Cell& cell,
-                                         Var<T> projected,
-                                         absl::Span<const int32_t> lengths,
-                                         bool reverse,
-                                         const CellState<T>& initial) const {
+RecurrentSequenceOutputs<T> Recurrent<T>::RunCell(
+    Forward<T>& forward, const Cell& cell, Var<T> projected,
+    absl::Span<const int32_t> lengths, bool reverse,
+    const CellState<T>& initial) const {
   return kind_.run({projected, forward[cell.weight_hh],
                     cell.bias_hh.has_value() ? forward[cell.bias_hh] : Var<T>(),
                     initial, lengths, reverse});
@@ -152,7 +151,7 @@ RecurrentOutputs<T> Recurrent<T>::RunLayers(
       const Cell& parameters = cell(layer, direction);
       const RecurrentState<T>& from = direction == 0 ? initial : zero;
       const bool given = layer == 0 && projected.has_value();
-      const SequenceOutputs<T> done =
+      const RecurrentSequenceOutputs<T> done =
           RunCell(forward, parameters,
                   given ? projected
                         : Linear(x, forward[parameters.weight_ih],

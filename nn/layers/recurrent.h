@@ -127,7 +127,7 @@ class Recurrent {
     int gates;
     int states;
     bool bias_hh;
-    SequenceOutputs<T> (*run)(const SequenceInputs<T>&);
+    RecurrentSequenceOutputs<T> (*run)(const RecurrentSequenceOperands<T>&);
   };
   // The parameters of one layer and direction.
   struct Cell {
@@ -143,10 +143,11 @@ class Recurrent {
   RecurrentOutputs<T> RunLayers(Forward<T>& forward, Var<T> x, Var<T> projected,
                                 absl::Span<const int32_t> lengths,
                                 const RecurrentState<T>& initial) const;
-  SequenceOutputs<T> RunCell(Forward<T>& forward, const Cell& cell,
-                             Var<T> projected,
-                             absl::Span<const int32_t> lengths, bool reverse,
-                             const CellState<T>& initial) const;
+  RecurrentSequenceOutputs<T> RunCell(Forward<T>& forward, const Cell& cell,
+                                      Var<T> projected,
+                                      absl::Span<const int32_t> lengths,
+                                      bool reverse,
+                                      const CellState<T>& initial) const;
   Var<T> DropoutBetweenLayers(Forward<T>& forward, Var<T> x, int layer) const;
   // Passes a state through its hook point. If a hook may replace the state,
   // calls changed(states) to recompute the values that depend on the state.

@@ -16,7 +16,7 @@ inline std::map<std::string, double> MetricsOf(
   std::map<std::string, double> metrics;
   for (const EvaluatedSet& set : sets) {
     metrics.insert(set.totals.begin(), set.totals.end());
-    for (const MetricStatistics& metric : set.metrics) {
+    for (const MetricOverExamples& metric : set.metrics) {
       metrics[metric.name] = metric.Value();
     }
   }

@@ -78,7 +78,7 @@ TEST(BleuStatisticsTest, AreCountsOfASentence) {
 }
 
 TEST(BleuStatisticsTest, ACorpusHasTheSums) {
-  MetricStatistics metric = {"bleu", &kBleu};
+  MetricOverExamples metric = {"bleu", &kBleu};
   for (size_t i = 0; i < Predictions().size(); ++i) {
     metric.Add(BleuStatistics(Predictions()[i], OneReference()[i],
                               BleuTokenizer::k13a));

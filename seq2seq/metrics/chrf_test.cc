@@ -80,7 +80,7 @@ TEST(ChrfStatisticsTest, ACorpusHasTheSums) {
   const std::vector<std::string> predictions = {"a cat sat", "dogs", ""};
   const std::vector<std::vector<std::string>> references = {
       {"the cat sat"}, {"a dog"}, {"x"}};
-  MetricStatistics metric = {"chrf", &kChrf};
+  MetricOverExamples metric = {"chrf", &kChrf};
   for (size_t i = 0; i < predictions.size(); ++i) {
     metric.Add(ChrfStatistics(predictions[i], references[i]));
   }

@@ -21,7 +21,7 @@ using References = std::vector<std::vector<std::string>>;
 template <typename F>
 double CorpusScore(const Aggregate& aggregate, const Sentences& predictions,
                    const References& references, F statistics) {
-  MetricStatistics metric = {"corpus", &aggregate};
+  MetricOverExamples metric = {"corpus", &aggregate};
   for (size_t i = 0; i < predictions.size(); ++i) {
     metric.Add(statistics(predictions[i], references[i]));
   }

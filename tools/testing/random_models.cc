@@ -153,7 +153,7 @@ class RandomModel {
   bool Run(const std::vector<std::string>& command, int other_code = 0) {
     ChildProgram program(command, Path("output"));
     code_ = program.Wait();
-    elapsed_ = program.Elapsed();
+    elapsed_ = program.TotalDuration();
     if (code_ == 0 || code_ == other_code) return true;
     Fail(absl::StrCat(command[0], " ", command[1], " ends with ", code_, ": ",
                       program.Errors()));

@@ -132,9 +132,9 @@ class CaptionsTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
-  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
-                                     const PredictionRequest& request,
-                                     const PredictionLimits&) const override {
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictionOutputLimits&) const override {
     return model_.Predict(forward, request);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(
@@ -172,7 +172,7 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
   std::vector<int32_t> all = {prompt.begin(), prompt.end()};
   all.insert(all.end(), ids.begin(), ids.end());
   const std::vector<float> looks =
-      model_.TokenAttention(forward, set, image, all);
+      model_.CrossAttentionWeights(forward, set, image, all);
   const auto tokens = static_cast<size_t>(encoder.tokens());
   const auto first_patch = static_cast<size_t>(encoder.first_patch());
   const std::string note =

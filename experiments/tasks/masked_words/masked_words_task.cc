@@ -112,7 +112,7 @@ class MaskedWordsTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
   absl::StatusOr<Prediction> Predict(
       Forward<float>& forward, const PredictionRequest& request,
-      const PredictionLimits& options) const override {
+      const PredictionOutputLimits& options) const override {
     return model_.Predict(forward, request, options);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(

@@ -196,9 +196,9 @@ class RegressionTask : public Task {
     return showcase;
   }
 
-  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
-                                     const PredictionRequest& request,
-                                     const PredictionLimits&) const override {
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictionOutputLimits&) const override {
     REGARD_ASSIGN_OR_RETURN(const std::vector<double> x, Read(request));
     Prediction prediction = {.input = request.text};
     if (request.example >= 0) {
@@ -227,7 +227,7 @@ class RegressionTask : public Task {
     }
     const double value = model_.Predict(forward, x)[0];
     TraceablePrediction<float> traced =
-        model_.TraceAt(std::move(x), std::move(columns));
+        model_.TraceAtPoint(std::move(x), std::move(columns));
     traced.labels.prediction = TextOf(value);
     return traced;
   }

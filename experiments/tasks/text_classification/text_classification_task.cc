@@ -302,7 +302,7 @@ class TextClassificationTask : public Task {
 
   absl::StatusOr<Prediction> Predict(
       Forward<float>& forward, const PredictionRequest& request,
-      const PredictionLimits& options) const override {
+      const PredictionOutputLimits& options) const override {
     return model_.Predict(forward, request, options);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(

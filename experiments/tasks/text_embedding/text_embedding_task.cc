@@ -117,9 +117,9 @@ class TextEmbeddingTask : public Task {
     return showcase;
   }
 
-  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
-                                     const PredictionRequest& request,
-                                     const PredictionLimits&) const override {
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictionOutputLimits&) const override {
     return model_.Predict(forward, request);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(

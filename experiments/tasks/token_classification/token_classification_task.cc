@@ -58,7 +58,7 @@ class TokenClassificationTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
   absl::StatusOr<Prediction> Predict(
       Forward<float>& forward, const PredictionRequest& request,
-      const PredictionLimits& options) const override {
+      const PredictionOutputLimits& options) const override {
     return model_.Predict(forward, request, options);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(

@@ -111,9 +111,9 @@ class TranslationTask : public Task {
   bool MeasuresOnDev(const std::string& metric) const override;
   void ValidateData(ConfigProblems& problems) const override;
   Showcase Show(Forward<float>& forward, bool final) const override;
-  absl::StatusOr<Prediction> Predict(Forward<float>& forward,
-                                     const PredictionRequest& request,
-                                     const PredictionLimits&) const override {
+  absl::StatusOr<Prediction> Predict(
+      Forward<float>& forward, const PredictionRequest& request,
+      const PredictionOutputLimits&) const override {
     return model_.Predict(forward, request);
   }
   absl::StatusOr<TraceablePrediction<float>> Trace(
@@ -182,7 +182,7 @@ void TranslationTask::ValidateData(ConfigProblems& problems) const {
   const std::vector<SentencePair>& samples = model_.data().samples;
   for (size_t i = 0; i < samples.size(); ++i) {
     const absl::Status fits =
-        model_.translator().CheckSource(samples[i].source);
+        model_.translator().CheckSourceLength(samples[i].source);
     if (fits.ok()) continue;
     problems.Add(absl::StrCat("data.pairs.samples[", i, "].source"),
                  std::string(fits.message()));
