@@ -52,7 +52,7 @@ enum class DataPathRequirement { kNone, kRequired, kOptional, kIgnored };
 class AnyDataSource {
  public:
   // If the options determine whether a source needs a path, the source also
-  // declares `static DataPath Path(const Options&)`.
+  // declares `static DataPathRequirement Path(const Options&)`.
   static constexpr DataPathRequirement kPath = DataPathRequirement::kNone;
   static constexpr bool kReadsDevPath = false;
   // Adds the problems of the options, at paths relative to the options. If

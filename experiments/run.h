@@ -1,6 +1,7 @@
 // A trained model, opened from a run folder. Programs and users of the library
 // make predictions with it. Does not lock the run folder, so the run may still
-// be training. Reads the data only if they are needed; see RunOptions::data.
+// be training. Reads the data only if they are needed; see
+// OpenRunOptions::data.
 //
 //   REGARD_ASSIGN_OR_RETURN(Run run, Run::Open("runs/phrasebook", plugins));
 //   REGARD_ASSIGN_OR_RETURN(auto prediction, run.Predict({.text = "i am ."}));
@@ -109,7 +110,7 @@ class Run {
   // the trainer's losses of an optimizer step with one shard. `hook` observes
   // the pass, and may be null. If `gradients` is not null, it must belong to
   // the model's parameters, and a backward pass follows. A hook that requests
-  // gradients requires `gradients`. Requires RunOptions::data.
+  // gradients requires `gradients`. Requires OpenRunOptions::data.
   absl::StatusOr<ForwardLosses> Forward(
       const ForwardRequest& pass, Hook<float>* hook = nullptr,
       GradientSlab<float>* gradients = nullptr) const;
