@@ -12,9 +12,9 @@
 
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/transformer/input_embedding.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/stack.h"
-#include "attention/transformer/token_embedding.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/layers/linear.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "attention/kernels/weighted_values.h"
+#include "attention/transformer/input_embedding.h"
 #include "attention/transformer/stack.h"
-#include "attention/transformer/token_embedding.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/shape_ops.h"

@@ -8,8 +8,8 @@
 
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/transformer/input_embedding.h"
 #include "attention/transformer/stack.h"
-#include "attention/transformer/token_embedding.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "seq2seq/decoder.h"

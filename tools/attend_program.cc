@@ -38,7 +38,7 @@
 #include "options/config_text.h"
 #include "options/reader.h"
 #include "third_party/abseil_backport/status_macros.h"
-#include "tools/attention_arrays.h"
+#include "tools/attention_inputs.h"
 #include "tools/programs.h"
 
 namespace regard {

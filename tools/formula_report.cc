@@ -12,7 +12,7 @@
 #include "attention/attention.pb.h"
 #include "attention/checks/expectations.h"
 #include "attention/checks/score_checks.h"
-#include "attention/formula/inner_terms.h"
+#include "attention/formula/inner_product_decomposition.h"
 #include "attention/formula/node.h"
 #include "attention/scoring/formula.h"
 #include "attention/scoring/formula.pb.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/formula/inner_terms.h"
+#include "attention/formula/inner_product_decomposition.h"
 #include "attention/formula/node.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "data/images/image_format.h"
-#include "data/images/image_rows.h"
+#include "data/images/interleaved_image.h"
 #include "data/images/jpeg_image.h"
 #include "data/images/png_image.h"
 #include "files/file.h"

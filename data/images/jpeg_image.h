@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "data/images/image_rows.h"
+#include "data/images/interleaved_image.h"
 
 namespace regard {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "data/images/image_rows.h"
+#include "data/images/interleaved_image.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

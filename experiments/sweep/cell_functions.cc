@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/tasks/experiment_config.h"
-#include "experiments/training/fitting_task.h"
+#include "experiments/training/prepared_task.h"
 #include "experiments/training/run_pages.h"
 #include "experiments/training/train_program.h"
 #include "third_party/abseil_backport/status_macros.h"

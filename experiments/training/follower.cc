@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "experiments/training/fitting_task.h"
+#include "experiments/training/prepared_task.h"
 #include "experiments/training/training_run.h"
 #include "optimization/ranks/agreement.h"
 #include "third_party/abseil_backport/check.h"

@@ -21,7 +21,7 @@
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
-#include "experiments/training/fitting_task.h"
+#include "experiments/training/prepared_task.h"
 #include "experiments/training/run_extension.h"
 #include "experiments/training/run_presenter.h"
 #include "experiments/training/trainer.h"

@@ -14,7 +14,7 @@
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/memory.h"
-#include "seq2seq/testing/n_gram_decoder.h"
+#include "seq2seq/testing/bigram_decoder.h"
 
 namespace regard {
 namespace {

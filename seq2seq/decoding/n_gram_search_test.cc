@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
-#include "seq2seq/testing/n_gram_decoder.h"
+#include "seq2seq/testing/bigram_decoder.h"
 #include "seq2seq/testing/search_member.h"
 
 namespace regard {

@@ -9,7 +9,7 @@
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
 #include "seq2seq/decoding/chooser.h"
-#include "seq2seq/decoding/ensemble_reader.h"
+#include "seq2seq/decoding/incremental_ensemble_decoder.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/decoding/search_trace.h"
 #include "seq2seq/decoding/source_search.h"

@@ -38,7 +38,7 @@
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/testing/random_combination.h"
-#include "experiments/training/fitting_task.h"
+#include "experiments/training/prepared_task.h"
 #include "experiments/training/trainer.h"
 #include "files/file.h"
 #include "files/safetensors.h"

@@ -24,7 +24,7 @@
 #include "files/file.h"
 #include "language/generator.h"
 #include "language/language_model.h"
-#include "language/read_tokens.h"
+#include "language/load_tokenizer.h"
 #include "language/text_model.h"
 #include "language/text_vocabulary.h"
 #include "options/config_problems.h"

@@ -54,7 +54,7 @@
 #include "pretrained/pretrained_folder.h"
 #include "pretrained/tensor_folder.h"
 #include "third_party/abseil_backport/check.h"
-#include "tools/attention_arrays.h"
+#include "tools/attention_inputs.h"
 #include "tools/testing/fuzz/input_folder.h"
 
 namespace regard {

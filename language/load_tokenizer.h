@@ -1,6 +1,6 @@
 // Reads the tokenizer of a language model before training.
-#ifndef LANGUAGE_READ_TOKENS_H_
-#define LANGUAGE_READ_TOKENS_H_
+#ifndef LANGUAGE_LOAD_TOKENIZER_H_
+#define LANGUAGE_LOAD_TOKENIZER_H_
 
 #include <map>
 #include <string>
@@ -26,4 +26,4 @@ TokenizerLoadReport LoadTokenizer(const LanguageModelConfig& config,
 
 }  // namespace regard
 
-#endif  // LANGUAGE_READ_TOKENS_H_
+#endif  // LANGUAGE_LOAD_TOKENIZER_H_

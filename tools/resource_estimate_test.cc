@@ -1,4 +1,4 @@
-#include "tools/resource_plan.h"
+#include "tools/resource_estimate.h"
 
 #include <cstdint>
 #include <string>

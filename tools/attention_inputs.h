@@ -9,8 +9,8 @@
 //   mask         optional: [batch, keys] or [batch, queries, keys]; without a
 //                batch, [keys] or [queries, keys]. 1: the key is visible,
 //                0: the key is masked
-#ifndef TOOLS_ATTENTION_ARRAYS_H_
-#define TOOLS_ATTENTION_ARRAYS_H_
+#ifndef TOOLS_ATTENTION_INPUTS_H_
+#define TOOLS_ATTENTION_INPUTS_H_
 
 #include <cstdint>
 #include <string>
@@ -60,4 +60,4 @@ std::string ShapeText(absl::Span<const int64_t> shape);
 
 }  // namespace regard
 
-#endif  // TOOLS_ATTENTION_ARRAYS_H_
+#endif  // TOOLS_ATTENTION_INPUTS_H_

@@ -1,4 +1,4 @@
-#include "seq2seq/decoding/ensemble_reader.h"
+#include "seq2seq/decoding/incremental_ensemble_decoder.h"
 
 #include <cmath>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Input embeddings of a Transformer: the sum of token embeddings, which may be
 // scaled, position embeddings, and type embeddings if there are any. The sum
 // may be normalized.
-#ifndef ATTENTION_TRANSFORMER_TOKEN_EMBEDDING_H_
-#define ATTENTION_TRANSFORMER_TOKEN_EMBEDDING_H_
+#ifndef ATTENTION_TRANSFORMER_INPUT_EMBEDDING_H_
+#define ATTENTION_TRANSFORMER_INPUT_EMBEDDING_H_
 
 #include <cstdint>
 #include <optional>
@@ -54,4 +54,4 @@ class InputEmbedding {
 
 }  // namespace regard
 
-#endif  // ATTENTION_TRANSFORMER_TOKEN_EMBEDDING_H_
+#endif  // ATTENTION_TRANSFORMER_INPUT_EMBEDDING_H_

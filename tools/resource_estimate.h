@@ -1,7 +1,7 @@
 // Estimates the parameters, memory and work of an experiment without training
 // it.
-#ifndef TOOLS_RESOURCE_PLAN_H_
-#define TOOLS_RESOURCE_PLAN_H_
+#ifndef TOOLS_RESOURCE_ESTIMATE_H_
+#define TOOLS_RESOURCE_ESTIMATE_H_
 
 #include <cstdint>
 #include <optional>
@@ -76,4 +76,4 @@ nlohmann::ordered_json ResourceEstimateJson(const ResourceEstimate& plan,
 
 }  // namespace regard
 
-#endif  // TOOLS_RESOURCE_PLAN_H_
+#endif  // TOOLS_RESOURCE_ESTIMATE_H_

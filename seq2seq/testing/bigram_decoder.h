@@ -1,7 +1,7 @@
 // A bigram table as a decoder, without a network, memory or attention, for
 // tests.
-#ifndef SEQ2SEQ_TESTING_N_GRAM_DECODER_H_
-#define SEQ2SEQ_TESTING_N_GRAM_DECODER_H_
+#ifndef SEQ2SEQ_TESTING_BIGRAM_DECODER_H_
+#define SEQ2SEQ_TESTING_BIGRAM_DECODER_H_
 
 #include <cmath>
 #include <cstdint>
@@ -61,4 +61,4 @@ class BigramDecoder : public Decoder<float>, public OutputHead<float> {
 
 }  // namespace regard
 
-#endif  // SEQ2SEQ_TESTING_N_GRAM_DECODER_H_
+#endif  // SEQ2SEQ_TESTING_BIGRAM_DECODER_H_

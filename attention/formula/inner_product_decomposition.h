@@ -1,7 +1,7 @@
 // Splits a formula into an inner product and terms of the query, of the key and
 // of the distance between their positions.
-#ifndef ATTENTION_FORMULA_INNER_TERMS_H_
-#define ATTENTION_FORMULA_INNER_TERMS_H_
+#ifndef ATTENTION_FORMULA_INNER_PRODUCT_DECOMPOSITION_H_
+#define ATTENTION_FORMULA_INNER_PRODUCT_DECOMPOSITION_H_
 
 #include <optional>
 #include <vector>
@@ -35,4 +35,4 @@ std::optional<InnerProductDecomposition> DecomposeIntoInnerProduct(
 
 }  // namespace regard
 
-#endif  // ATTENTION_FORMULA_INNER_TERMS_H_
+#endif  // ATTENTION_FORMULA_INNER_PRODUCT_DECOMPOSITION_H_

@@ -1,4 +1,4 @@
-#include "attention/transformer/token_embedding.h"
+#include "attention/transformer/input_embedding.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // Reads the same ids, step by step, with all members of an ensemble or with one
 // model.
-#ifndef SEQ2SEQ_DECODING_ENSEMBLE_READER_H_
-#define SEQ2SEQ_DECODING_ENSEMBLE_READER_H_
+#ifndef SEQ2SEQ_DECODING_INCREMENTAL_ENSEMBLE_DECODER_H_
+#define SEQ2SEQ_DECODING_INCREMENTAL_ENSEMBLE_DECODER_H_
 
 #include <cstdint>
 #include <memory>
@@ -63,4 +63,4 @@ class IncrementalEnsembleDecoder {
 
 }  // namespace regard
 
-#endif  // SEQ2SEQ_DECODING_ENSEMBLE_READER_H_
+#endif  // SEQ2SEQ_DECODING_INCREMENTAL_ENSEMBLE_DECODER_H_

@@ -1,4 +1,4 @@
-#include "experiments/training/fitting_task.h"
+#include "experiments/training/prepared_task.h"
 
 #include <cstdint>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "attention/formula/inner_terms.h"
+#include "attention/formula/inner_product_decomposition.h"
 
 #include <optional>
 #include <string>

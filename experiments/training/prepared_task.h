@@ -1,7 +1,7 @@
 // Builds the task of a config and checks that it matches its data, on all ranks
 // that train the task.
-#ifndef EXPERIMENTS_TRAINING_FITTING_TASK_H_
-#define EXPERIMENTS_TRAINING_FITTING_TASK_H_
+#ifndef EXPERIMENTS_TRAINING_PREPARED_TASK_H_
+#define EXPERIMENTS_TRAINING_PREPARED_TASK_H_
 
 #include <map>
 #include <memory>
@@ -40,4 +40,4 @@ absl::StatusOr<PreparedTask> PrepareTask(const LoadedConfig& loaded,
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TRAINING_FITTING_TASK_H_
+#endif  // EXPERIMENTS_TRAINING_PREPARED_TASK_H_

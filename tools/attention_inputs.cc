@@ -1,4 +1,4 @@
-#include "tools/attention_arrays.h"
+#include "tools/attention_inputs.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "language/read_tokens.h"
+#include "language/load_tokenizer.h"
 
 #include <tuple>
 

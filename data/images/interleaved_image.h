@@ -1,6 +1,6 @@
 // An image as returned by the PNG and JPEG decoders.
-#ifndef DATA_IMAGES_IMAGE_ROWS_H_
-#define DATA_IMAGES_IMAGE_ROWS_H_
+#ifndef DATA_IMAGES_INTERLEAVED_IMAGE_H_
+#define DATA_IMAGES_INTERLEAVED_IMAGE_H_
 
 #include <cstdint>
 #include <vector>
@@ -22,4 +22,4 @@ inline constexpr int64_t kLongestImageSide = 65535;
 
 }  // namespace regard
 
-#endif  // DATA_IMAGES_IMAGE_ROWS_H_
+#endif  // DATA_IMAGES_INTERLEAVED_IMAGE_H_
