@@ -245,7 +245,7 @@ AttentionResult<T> AttentionLayer<T>::AttendRows(
     rows.Write(weights, in.mask);
     if (part) return weights;
     return forward.WeightsSite("weights", weights,
-                               RowBlockPositionOf(in.positions));
+                               WeightBlockPositionOf(in.positions));
   };
   Var<T> scores = Scores(forward, in);
   if (!part) scores = forward.Site("scores", scores);
@@ -424,7 +424,7 @@ Var<T> AttentionLayer<T>::AttendInBlocks(
     const ExampleRandomScope<T> example(tape, block.example);
     const RowStatisticsWriter reader = {
         tape.in_backward() ? AttentionStatistics() : rows,
-        RowBlockPositionOf(part.positions, block.example, block.first)};
+        WeightBlockPositionOf(part.positions, block.example, block.first)};
     if (CanAttendToKeyRuns()) {
       return AttendToKeyRuns(*forward, part, values, biases, block.example,
                              reader);

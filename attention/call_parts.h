@@ -51,9 +51,9 @@ Var<T> AddBias(Var<T> scores, const DifferenceBias<T>& bias) {
 // Returns the position of a block of weights in the weights of the whole call.
 // The first row of the block is query `first_query` of example `example`.
 // `positions` are the positions of the block's queries and keys.
-inline WeightBlockPosition RowBlockPositionOf(const Positions& positions,
-                                              int64_t example = 0,
-                                              int64_t first_query = 0) {
+inline WeightBlockPosition WeightBlockPositionOf(const Positions& positions,
+                                                 int64_t example = 0,
+                                                 int64_t first_query = 0) {
   return {.example = example,
           .first_query = first_query,
           .offset = positions.Offset(0),

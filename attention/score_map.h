@@ -32,8 +32,8 @@ template <typename T>
 class ScoreMap {
  public:
   // Whether an element of the result depends on other heads (kMixesHeads), or
-  // on other keys or their number (kMixesKeys). An element must never depend on
-  // another query or example.
+  // on other keys or the number of visible keys (kMixesKeys). An element must
+  // never depend on another query or example.
   static constexpr bool kMixesHeads = false;
   static constexpr bool kMixesKeys = false;
   // Whether the map is for scores only. Choosing it for weights is then an
@@ -53,9 +53,9 @@ class ScoreMap {
   // x [batch, heads, queries, keys] -> the same shape. Before the normalizer, x
   // contains scores. A score of -inf must stay -inf, and scores of masked keys
   // are undefined. After the normalizer, x contains weights. A weight of 0 must
-  // stay 0: masked keys have such weights, and visible keys may have them. As
-  // in ScoringFunction::Score(), x may contain only a part of the queries and
-  // keys of a call.
+  // stay 0. Masked keys have weight 0, and visible keys may also have weight 0.
+  // As in ScoringFunction::Score(), x may contain only a part of the queries
+  // and keys of a call.
   virtual Var<T> Map(Forward<T>& forward, Var<T> x,
                      const ScoreInputs<T>& inputs) const = 0;
 };

@@ -44,9 +44,9 @@ struct ScoreWidths {
   int64_t heads = 1;
   int64_t query = 0;
   int64_t key = 0;
-  // Number of key heads, a divisor of `heads`. Parameters that Prepare() reads
-  // have a leading axis of key heads. Equal to `heads` unless the score
-  // declares kGroupedHeads.
+  // Number of key heads, a divisor of `heads`. If Prepare() reads a parameter
+  // that differs between heads, its leading axis has the key heads. Equal to
+  // `heads` unless the score declares kGroupedHeads.
   int64_t key_heads = heads;
   // Widths of the layer's inputs x, from which it projects queries and keys. 0
   // if the score does not receive them.

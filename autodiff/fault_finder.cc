@@ -28,7 +28,7 @@ void FaultFinder<T>::OnForwardDone(const char* name, const ScopeName* scope,
 }
 
 template <typename T>
-void FaultFinder<T>::OnBackwardPassStart(const ScopeName* scope) {
+void FaultFinder<T>::OnBeginBackwardPass(const ScopeName* scope) {
   OnBackwardDone("the start of Backward()", scope);
 }
 

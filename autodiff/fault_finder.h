@@ -39,7 +39,7 @@ class FaultFinder : public TapeObserver<T> {
   void OnReset() override { contributions_.clear(); }
   void OnForwardDone(const char* name, const ScopeName* scope,
                      absl::Span<const Var<T>> outs) override;
-  void OnBackwardPassStart(const ScopeName* scope) override;
+  void OnBeginBackwardPass(const ScopeName* scope) override;
   void OnBackwardDone(const char* name, const ScopeName* scope) override;
   void OnBeginContribution(const Node<T>& node) override;
   void OnBeginScores() override { in_scores_ = true; }

@@ -168,7 +168,7 @@ void Tape<T>::RunRecords(const Mark& mark, ReclaimedMemory* memory) {
   ReclaimedMemory* const outer_memory = std::exchange(reclaiming_, memory);
   const Arena::Mark scratch = scratch_.Save();
   grad_floor_ = mark.nodes;
-  if (observer_ != nullptr) observer_->OnBackwardPassStart(scope_);
+  if (observer_ != nullptr) observer_->OnBeginBackwardPass(scope_);
   ++backward_depth_;
   // A closure that uses activation checkpointing appends records and rewinds
   // them.

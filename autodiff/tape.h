@@ -288,8 +288,8 @@ class Tape {
     node->grad = reclaiming_ != nullptr ? ReclaimGrad(*node) : nullptr;
     if (node->grad == nullptr) node->grad = arena_.template New<T>(node->size);
   }
-  // Reports a contribution to the gradient of `node`. Used by GradRef.
-  void NotifyContribution(Node<T>* node) {
+  // Reports that a contribution to the gradient of `node` begins. For GradRef.
+  void NotifyBeginContribution(Node<T>* node) {
     if (observer_ != nullptr) observer_->OnBeginContribution(*node);
   }
 

@@ -48,7 +48,7 @@ class TapeObserver {
   virtual void OnForwardDone(const char* name, const ScopeName* scope,
                              absl::Span<const Var<T>> outs) = 0;
   // Called when a backward pass begins, after the first gradients are assigned.
-  virtual void OnBackwardPassStart(const ScopeName* /*scope*/) {}
+  virtual void OnBeginBackwardPass(const ScopeName* /*scope*/) {}
   // Called after a backward closure or deferred work of an operation has run.
   virtual void OnBackwardDone(const char* name, const ScopeName* scope) = 0;
   // Called before the gradient of `node` is written or added to.

@@ -204,7 +204,7 @@ bool GradRef<T>::BeginContribution() {
       std::fill_n(leaf->touched_rows, leaf->rows, uint8_t{1});
     }
   }
-  node_->tape->NotifyContribution(node_);
+  node_->tape->NotifyBeginContribution(node_);
   if (node_->touched) return true;
   if (node_->grad == nullptr) node_->tape->AllocateUninitializedGrad(node_);
   node_->touched = true;
@@ -220,7 +220,7 @@ T* GradRef<T>::BeginRows(absl::Span<const int32_t> rows) {
   }
   for (const int32_t row : rows) leaf->touched_rows[row] = 1;
   leaf->touched = true;
-  leaf->tape->NotifyContribution(leaf);
+  leaf->tape->NotifyBeginContribution(leaf);
   return leaf->grad;
 }
 

@@ -48,7 +48,7 @@ absl::StatusOr<bool> PairReader::Next() {
     }
     source_ = first_.text();
     target_ = second_->text();
-    if (has_source) CountPairAndSpaces();
+    if (has_source) CountReadPair();
     return has_source;
   }
   while (true) {
@@ -59,7 +59,7 @@ absl::StatusOr<bool> PairReader::Next() {
       continue;
     }
     REGARD_RETURN_IF_ERROR(SplitColumns());
-    CountPairAndSpaces();
+    CountReadPair();
     return true;
   }
 }
@@ -83,7 +83,7 @@ absl::Status PairReader::SplitColumns() {
   return absl::OkStatus();
 }
 
-void PairReader::CountPairAndSpaces() {
+void PairReader::CountReadPair() {
   ++pairs_;
   counts_.CountUnusualSpaces(source_, text_version_);
   counts_.CountUnusualSpaces(target_, text_version_);

@@ -66,7 +66,7 @@ class PairReader {
         second_(std::move(second)) {}
 
   absl::Status SplitColumns();
-  void CountPairAndSpaces();
+  void CountReadPair();
 
   PairFilesConfig files_;
   int64_t most_;

@@ -25,9 +25,9 @@ std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
   return ids;
 }
 
-void TokenizedCorpus::AppendAsNumbers(ParallelCorpus& pairs,
-                                      absl::Span<const std::string> source,
-                                      absl::Span<const std::string> target) {
+void ParallelCorpusBuilder::AppendAsNumbers(
+    ParallelCorpus& pairs, absl::Span<const std::string> source,
+    absl::Span<const std::string> target) {
   for (const absl::Span<const std::string> tokens : {source, target}) {
     for (const std::string& token : tokens) {
       const auto next = static_cast<int32_t>(numbers_.size());
@@ -38,8 +38,8 @@ void TokenizedCorpus::AppendAsNumbers(ParallelCorpus& pairs,
   }
 }
 
-Vocabulary TokenizedCorpus::Build(bool source, bool target,
-                                  int64_t min_frequency) const {
+Vocabulary ParallelCorpusBuilder::Build(bool source, bool target,
+                                        int64_t min_frequency) const {
   std::vector<int64_t> times(numbers_.size());
   std::vector<int32_t> order;  // tokens in order of first occurrence
   const auto count = [&](absl::Span<const int32_t> side) {
@@ -61,9 +61,9 @@ Vocabulary TokenizedCorpus::Build(bool source, bool target,
   return Vocabulary(counts, min_frequency);
 }
 
-ParallelCorpus TokenizedCorpus::Encode(const Vocabulary& source,
-                                       const Vocabulary& target,
-                                       int64_t cut_tokens) && {
+ParallelCorpus ParallelCorpusBuilder::Encode(const Vocabulary& source,
+                                             const Vocabulary& target,
+                                             int64_t cut_tokens) && {
   std::vector<int32_t> ids[2];  // ids in the source and the target vocabulary
   for (auto& side : ids) side.resize(numbers_.size());
   for (const auto& [token, number] : numbers_) {

@@ -54,7 +54,7 @@ class ParallelCorpus {
   int64_t num_ids() const { return static_cast<int64_t>(ids_.size()); }
 
  private:
-  friend class TokenizedCorpus;
+  friend class ParallelCorpusBuilder;
 
   std::vector<int32_t> ids_;
   std::vector<int64_t> ends_;  // ends of source and target, alternating
@@ -63,14 +63,14 @@ class ParallelCorpus {
 // Collects tokenized pairs and counts their tokens, until the vocabularies are
 // known:
 //
-//   TokenizedCorpus tokenized;
+//   ParallelCorpusBuilder tokenized;
 //   tokenized.Add(source_tokens, target_tokens);
 //   const Vocabulary source = tokenized.SourceVocabulary(/*min_frequency=*/1);
 //   ...
 //   const ParallelCorpus corpus = std::move(tokenized).Encode(source, target);
 //
 // Each different token is stored once.
-class TokenizedCorpus {
+class ParallelCorpusBuilder {
  public:
   int64_t size() const { return pairs_.size(); }
 

@@ -13,15 +13,15 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TokenizedCorpus Pairs() {
-  TokenizedCorpus corpus;
+ParallelCorpusBuilder Pairs() {
+  ParallelCorpusBuilder corpus;
   corpus.Add({"b", "a"}, {"x", "b"});
   corpus.Add({"a"}, {"y", "x", "x"});
   return corpus;
 }
 
 TEST(TokenizedCorpusTest, CountsEachSide) {
-  const TokenizedCorpus corpus = Pairs();
+  const ParallelCorpusBuilder corpus = Pairs();
   EXPECT_EQ(corpus.SourceVocabulary(1).ToText(),
             "<unk>\n<pad>\n<bos>\n<eos>\na\nb\n");
   EXPECT_EQ(corpus.TargetVocabulary(1).ToText(),
@@ -32,7 +32,7 @@ TEST(TokenizedCorpusTest, CountsEachSide) {
 }
 
 TEST(TokenizedCorpusTest, TiesAreInTheOrderOfTheirSide) {
-  TokenizedCorpus corpus;
+  ParallelCorpusBuilder corpus;
   // Among the sources, `p` first occurs after `r`. An earlier target that
   // contains `p` must not matter.
   corpus.Add({"q"}, {"p"});
@@ -42,7 +42,7 @@ TEST(TokenizedCorpusTest, TiesAreInTheOrderOfTheirSide) {
 }
 
 TEST(TokenizedCorpusTest, EncodesWithEndsOfSentences) {
-  TokenizedCorpus tokenized = Pairs();
+  ParallelCorpusBuilder tokenized = Pairs();
   const Vocabulary source = tokenized.SourceVocabulary(1);
   const Vocabulary target = tokenized.TargetVocabulary(2);
   const ParallelCorpus corpus = std::move(tokenized).Encode(source, target);
@@ -55,7 +55,7 @@ TEST(TokenizedCorpusTest, EncodesWithEndsOfSentences) {
 }
 
 TEST(TokenizedCorpusTest, CutsLongSides) {
-  TokenizedCorpus tokenized = Pairs();
+  ParallelCorpusBuilder tokenized = Pairs();
   const Vocabulary source = tokenized.SourceVocabulary(1);
   const Vocabulary target = tokenized.TargetVocabulary(1);
   const ParallelCorpus corpus = std::move(tokenized).Encode(source, target, 2);
@@ -65,7 +65,7 @@ TEST(TokenizedCorpusTest, CutsLongSides) {
 }
 
 TEST(TokenizedCorpusTest, TextCannotSpellAReservedToken) {
-  TokenizedCorpus tokenized;
+  ParallelCorpusBuilder tokenized;
   tokenized.Add({"<eos>", "a"}, {"b"});
   tokenized.AddToVocabularies({"c"}, {"d"});
   const Vocabulary source = tokenized.SourceVocabulary(1);
@@ -77,7 +77,7 @@ TEST(TokenizedCorpusTest, TextCannotSpellAReservedToken) {
 }
 
 TEST(TokenizedCorpusTest, IsEmptyWithoutPairs) {
-  TokenizedCorpus tokenized;
+  ParallelCorpusBuilder tokenized;
   EXPECT_EQ(tokenized.size(), 0);
   const ParallelCorpus corpus =
       std::move(tokenized).Encode(Vocabulary(), Vocabulary());

@@ -15,8 +15,8 @@ inline constexpr char kBertResiduals[] = "bert/layers[*]/*/residual";
 
 // Returns labels for the ids of one text, including [CLS] and [SEP]. Outputs
 // have no labels.
-inline TraceDescription BertLabels(const WordPiece& pieces,
-                                   absl::Span<const int32_t> ids) {
+inline TraceDescription BertTraceDescription(const WordPiece& pieces,
+                                             absl::Span<const int32_t> ids) {
   TraceDescription labels = {.sequences = {{.name = "text"}}, .sites = {{"*"}}};
   for (const int32_t id : ids) {
     labels.sequences[0].labels.push_back(pieces.Token(id));

@@ -69,12 +69,13 @@ EncodedText EncodeLines(const WordPiece& pieces, absl::string_view text) {
 }
 
 MaskedText::MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
-                       const EncodedText& text, const std::vector<bool>& known,
-                       uint64_t seed)
-    : pieces_(pieces), config_(config), text_(text), known_(known) {
-  REGARD_CHECK_EQ(static_cast<int64_t>(known.size()), int64_t{pieces.size()});
+                       const EncodedText& text,
+                       const std::vector<bool>& maskable, uint64_t seed)
+    : pieces_(pieces), config_(config), text_(text), maskable_(maskable) {
+  REGARD_CHECK_EQ(static_cast<int64_t>(maskable.size()),
+                  int64_t{pieces.size()});
   for (int32_t id = 0; id < pieces.size(); ++id) {
-    if (known[static_cast<size_t>(id)]) random_ids_.push_back(id);
+    if (maskable[static_cast<size_t>(id)]) random_ids_.push_back(id);
   }
   if (!config.next_sentence()) {
     const auto end = static_cast<int64_t>(text.ids.size());
@@ -99,15 +100,16 @@ int64_t MaskedText::NumMaskable(const SegmentPair& example) const {
   int64_t count = 0;
   for (const TokenRange& piece : {example.first, example.second}) {
     for (int64_t i = piece.begin; i < piece.end; ++i) {
-      count += known_[static_cast<size_t>(text_.ids[i])] ? 1 : 0;
+      count += maskable_[static_cast<size_t>(text_.ids[i])] ? 1 : 0;
     }
   }
   return count;
 }
 
-int64_t MaskedText::NumPredictedOf(int64_t known, double share) const {
-  if (known == 0) return 0;
-  return std::max<int64_t>(1, std::llround(share * static_cast<double>(known)));
+int64_t MaskedText::NumPredictedOf(int64_t maskable, double share) const {
+  if (maskable == 0) return 0;
+  return std::max<int64_t>(1,
+                           std::llround(share * static_cast<double>(maskable)));
 }
 
 int64_t MaskedText::NumPredicted(int64_t example) const {
@@ -174,20 +176,20 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
   auto* const begins = arena.New<int32_t>(length);
   auto* const ends = arena.New<int32_t>(length);
   int64_t words = 0;
-  int64_t known_tokens = 0;
+  int64_t maskable_tokens = 0;
   for (int32_t i = 0; i < length;) {
     const int32_t begin = i;
-    bool known = known_[static_cast<size_t>(row[i++])];
-    known_tokens += known ? 1 : 0;
+    bool maskable = maskable_[static_cast<size_t>(row[i++])];
+    maskable_tokens += maskable ? 1 : 0;
     // The remaining part of a truncated word counts as a word.
     const bool special = pieces_.IsSpecial(row[begin]);
     while (config_.whole_words() && !special && i < length &&
            pieces_.ContinuesWord(row[i])) {
-      const bool also = known_[static_cast<size_t>(row[i++])];
-      known_tokens += also ? 1 : 0;
-      known = known && also;
+      const bool also = maskable_[static_cast<size_t>(row[i++])];
+      maskable_tokens += also ? 1 : 0;
+      maskable = maskable && also;
     }
-    if (!known) continue;
+    if (!maskable) continue;
     begins[words] = begin;
     ends[words++] = i;
   }
@@ -197,7 +199,7 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
            Hash(static_cast<uint64_t>(masking.step), masking.seed)),
       "masked_words");
   uint64_t draw = 0;
-  const int64_t most = NumPredictedOf(known_tokens, masking.share);
+  const int64_t most = NumPredictedOf(maskable_tokens, masking.share);
   int64_t count = 0;
   for (int64_t i = 0; i < words && count < most; ++i) {
     const auto other = i + static_cast<int64_t>(random.UniformIntAt(

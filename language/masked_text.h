@@ -47,17 +47,18 @@ struct MaskedBatch {
 // Divides a text into examples, and masks them. Immutable.
 class MaskedText {
  public:
-  // `known` [vocabulary] is true for ids that may be masked. `seed` determines
-  // the pairs of MakeTextPairs(). All references must outlive this object.
+  // `maskable` [vocabulary] is true for ids that may be masked. `seed`
+  // determines the pairs of MakeTextPairs(). All references must outlive this
+  // object.
   MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
-             const EncodedText& text, const std::vector<bool>& known,
+             const EncodedText& text, const std::vector<bool>& maskable,
              uint64_t seed);
 
   int64_t size() const { return static_cast<int64_t>(examples_.size()); }
-  // Returns the number of tokens of an example to predict: `share` of the known
-  // tokens, rounded. At least one if the example has known tokens. With
-  // whole_words, the number is a maximum, and words that would exceed it are
-  // skipped.
+  // Returns the number of tokens of an example to predict: `share` of the
+  // maskable tokens, rounded. At least one if the example has maskable tokens.
+  // With whole_words, the number is a maximum, and words that would exceed it
+  // are skipped.
   int64_t NumPredicted(int64_t example) const;
   // Returns the number of tokens, [CLS] and [SEP] included.
   int64_t Length(int64_t example) const;
@@ -76,7 +77,7 @@ class MaskedText {
 
  private:
   int64_t NumMaskable(const SegmentPair& example) const;
-  int64_t NumPredictedOf(int64_t known, double share) const;
+  int64_t NumPredictedOf(int64_t maskable, double share) const;
   // Masks a row in place. Returns the number of positions that it wrote to
   // `positions`.
   int64_t MaskRow(int64_t example, const Masking& masking, int64_t row_begin,
@@ -86,8 +87,8 @@ class MaskedText {
   const WordPiece& pieces_;
   const MaskedWordsConfig config_;
   const EncodedText& text_;
-  const std::vector<bool>& known_;
-  std::vector<int32_t> random_ids_;    // all known ids
+  const std::vector<bool>& maskable_;
+  std::vector<int32_t> random_ids_;    // all maskable ids
   std::vector<SegmentPair> examples_;  // `second` is empty without pairs
 };
 

@@ -441,8 +441,8 @@ absl::StatusOr<TraceablePrediction<float>> MaskedWordModel::Trace(
   REGARD_ASSIGN_OR_RETURN(const EncodedInput input, Read(forward, request));
   REGARD_RETURN_IF_ERROR(
       CheckTracedSize("input", input.ids.size(), options.most_tokens));
-  TraceablePrediction<float> traced = {.labels =
-                                           BertLabels(pieces_, input.ids)};
+  TraceablePrediction<float> traced = {
+      .labels = BertTraceDescription(pieces_, input.ids)};
   TraceDescription& labels = traced.labels;
   labels.input = input.text;
   labels.notes = input.notes;

@@ -303,8 +303,8 @@ absl::StatusOr<TraceablePrediction<float>> TextClassifier::Trace(
   const std::vector<Example> encoded = {Encode(text)};
   REGARD_RETURN_IF_ERROR(
       CheckTracedSize("input", encoded[0].ids.size(), options.most_tokens));
-  TraceablePrediction<float> traced = {.labels =
-                                           BertLabels(pieces_, encoded[0].ids)};
+  TraceablePrediction<float> traced = {
+      .labels = BertTraceDescription(pieces_, encoded[0].ids)};
   TraceDescription& labels = traced.labels;
   labels.input = Joined(text, "\t");
   labels.notes = TruncationNotes(pieces_, TextsOf(text), longest());

@@ -255,7 +255,8 @@ absl::StatusOr<TraceablePrediction<float>> SentenceEmbeddingModel::Trace(
         absl::StrCat("expected a text of ", kShortestText + 1, " to ", most,
                      " tokens, including [CLS] and [SEP]; got ", first.size()));
   }
-  TraceablePrediction<float> traced = {.labels = BertLabels(pieces_, first)};
+  TraceablePrediction<float> traced = {
+      .labels = BertTraceDescription(pieces_, first)};
   TraceDescription& labels = traced.labels;
   labels.input = encoded.input;
   const auto vector_of = [this](Forward<float>& with,

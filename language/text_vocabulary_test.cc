@@ -268,7 +268,7 @@ TEST(TextVocabularyTest, ATokenizerCanBeReadFromItsText) {
       HasSubstr("t.json:1:2: error: not JSON"));
 }
 
-TEST(TextStreamTest, WaitsForWholeCharacters) {
+TEST(IncrementalTextDecoderTest, WaitsForWholeCharacters) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
   IncrementalTextDecoder stream(vocabulary);
@@ -284,7 +284,7 @@ TEST(TextStreamTest, WaitsForWholeCharacters) {
   EXPECT_EQ(vocabulary.OneLine({0xe2, '\n', kThe}), "\uFFFD\u21b5the");
 }
 
-TEST(TextStreamTest, ContinuesAfterAWord) {
+TEST(IncrementalTextDecoderTest, ContinuesAfterAWord) {
   const TextVocabulary words = TextVocabulary::Of("a b", kWords);
   const std::vector<int32_t> ids = words.Encode("a b").ids;
   EXPECT_EQ(IncrementalTextDecoder(words).Append(ids[1]), "b");
@@ -308,7 +308,7 @@ std::vector<std::string> Streamed(const std::string& text,
   return pieces;
 }
 
-TEST(TextStreamTest, StopsBeforeAStopString) {
+TEST(IncrementalTextDecoderTest, StopsBeforeAStopString) {
   bool stopped = false;
   EXPECT_THAT(Streamed("xabcabd", {"abd"}, &stopped),
               ElementsAre("x", "", "", "abc", "", "", "", ""));
@@ -326,7 +326,7 @@ TEST(TextStreamTest, StopsBeforeAStopString) {
   EXPECT_TRUE(stopped);
 }
 
-TEST(TextStreamTest, StopsAtTheFirstCompleteStopString) {
+TEST(IncrementalTextDecoderTest, StopsAtTheFirstCompleteStopString) {
   bool stopped = false;
   EXPECT_THAT(Streamed("abcd", {"abcd", "bc"}, &stopped),
               ElementsAre("", "", "a", "", ""));
@@ -338,7 +338,7 @@ TEST(TextStreamTest, StopsAtTheFirstCompleteStopString) {
 
 // A stop string may begin or end inside the token " the", or span the two byte
 // tokens of "é".
-TEST(TextStreamTest, StopsAcrossAndInsideTokens) {
+TEST(IncrementalTextDecoderTest, StopsAcrossAndInsideTokens) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
   const auto pieces = [&](const std::vector<std::string>& stops,

@@ -17,7 +17,7 @@ MetricOverExamples Accuracy() {
   return metric;
 }
 
-TEST(ExampleMetricTest, FollowsFromSumsOverExamples) {
+TEST(MetricOverExamplesTest, FollowsFromSumsOverExamples) {
   const MetricOverExamples metric = Accuracy();
   EXPECT_THAT(metric.StatisticsOf(2), ElementsAre(3, 5));
   EXPECT_DOUBLE_EQ(metric.Value(), 5.0 / 10);
@@ -25,16 +25,16 @@ TEST(ExampleMetricTest, FollowsFromSumsOverExamples) {
   EXPECT_DOUBLE_EQ(metric.ValueOf({0, 1}), 2.0 / 5);
 }
 
-TEST(ExampleMetricTest, AnExampleMayOccurSeveralTimes) {
+TEST(MetricOverExamplesTest, AnExampleMayOccurSeveralTimes) {
   EXPECT_DOUBLE_EQ(Accuracy().ValueOf({2, 2, 1}), 6.0 / 11);
 }
 
-TEST(ExampleMetricTest, ARatioWithoutExamplesIsZero) {
+TEST(MetricOverExamplesTest, ARatioWithoutExamplesIsZero) {
   EXPECT_EQ(MetricOverExamples().Value(), 0);
   EXPECT_EQ(Accuracy().ValueOf(absl::Span<const size_t>()), 0);
 }
 
-TEST(ExampleMetricDeathTest, RequiresTheStatisticsOfTheAggregate) {
+TEST(MetricOverExamplesDeathTest, RequiresTheStatisticsOfTheAggregate) {
   MetricOverExamples metric = {.name = "accuracy"};
   EXPECT_DEATH(metric.Add({1, 2, 3}), "accuracy");
 }

@@ -125,10 +125,11 @@ class Model {
     }
   }
 
-  // Sets sums[i], a scalar, to loss term i of one shard. `denominators` are the
-  // denominators of the whole batch. Inputs are assembled in the tape's arena,
-  // so that only the first calls make heap allocations. Calls with different
-  // Forwards may run at the same time.
+  // Sets sums[i], a scalar, to loss term i of one shard. The sums are not
+  // divided: the caller divides them by `denominators`, which belong to the
+  // whole batch. Inputs are assembled in the tape's arena, so that only the
+  // first calls make heap allocations. Calls with different Forwards may run at
+  // the same time.
   virtual void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
                     absl::Span<const double> denominators,
                     absl::Span<Var<T>> sums) const = 0;

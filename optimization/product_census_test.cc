@@ -74,7 +74,7 @@ class Layers : public Model<float> {
 };
 
 // A product of [m, k] and [k, n] has 2 m k n operations.
-TEST(ProductsOfTest, CountsByHand) {
+TEST(CountOperationFlopsTest, CountsByHand) {
   Layers model(10);  // the pass is over the first two examples
   EXPECT_THAT(
       CountOperationFlops(model, 1),
@@ -83,7 +83,7 @@ TEST(ProductsOfTest, CountsByHand) {
                   FieldsAre("", "MatMul", 2 * 2 * 5 * 2, 0)));
 }
 
-TEST(ProductsOfTest, CountsRoundedProducts) {
+TEST(CountOperationFlopsTest, CountsRoundedProducts) {
   Layers model(1);
   model.parameters().set_precision(std::make_shared<RoundOutsideFullRule>());
   EXPECT_THAT(CountOperationFlops(model, 1),
@@ -92,7 +92,7 @@ TEST(ProductsOfTest, CountsRoundedProducts) {
                           FieldsAre("", "MatMul", 10, 10)));
 }
 
-TEST(ProductsOfTest, EvaluatesAModelWithoutTrainingExamples) {
+TEST(CountOperationFlopsTest, EvaluatesAModelWithoutTrainingExamples) {
   Layers model(0);
   const std::vector<OperationFlops> products = CountOperationFlops(model, 1);
   ASSERT_EQ(products.size(), 3);

@@ -26,16 +26,16 @@ namespace regard {
 
 inline constexpr char kBaseField[] = "base";
 
-// An assignment to a field in a text.
+// A field that a text assigns.
 struct AssignedField {
   std::string parent = {};  // path of the message around it, or ""
   const google::protobuf::FieldDescriptor* field = nullptr;
   std::optional<int> index = {};  // element of a repeated field
   TextRange range = {};           // the name in the text
 
-  // Whether the assignment sets a whole repeated field.
+  // Whether the text assigns a whole repeated field.
   bool is_list() const { return field->is_repeated() && !index.has_value(); }
-  // Whether the assignment replaces the value of earlier texts. True for a list
+  // Whether the new value replaces the value of earlier texts. True for a list
   // and for a field with `replaces`.
   bool replaces() const;
   std::string Path() const;

@@ -34,7 +34,7 @@ PretrainedRun Read(const std::string& name) {
   return *std::move(folder);
 }
 
-TEST(PretrainedFolderTest, EachModelOfItsKindCanBeginWithAFolder) {
+TEST(PretrainedRunTest, EachModelOfItsKindCanBeginWithAFolder) {
   const struct {
     const char* folder;
     const char* model;
@@ -59,7 +59,7 @@ TEST(PretrainedFolderTest, EachModelOfItsKindCanBeginWithAFolder) {
   }
 }
 
-TEST(PretrainedFolderTest, SaysHowImagesAreRead) {
+TEST(PretrainedRunTest, SaysHowImagesAreRead) {
   for (const auto& [folder, data] :
        {std::pair("vit", "images"), std::pair("timm", "images"),
         std::pair("blip", "captions")}) {
@@ -74,7 +74,7 @@ TEST(PretrainedFolderTest, SaysHowImagesAreRead) {
   }
 }
 
-TEST(PretrainedFolderTest, NamesTheModelsThatItBegins) {
+TEST(PretrainedRunTest, NamesTheModelsThatItBegins) {
   EXPECT_THAT(
       Read("bert").BaseConfig("", "captioner"),
       StatusIs(absl::StatusCode::kInvalidArgument,
@@ -82,7 +82,7 @@ TEST(PretrainedFolderTest, NamesTheModelsThatItBegins) {
                "model.text_classifier, model.text_embedder"));
 }
 
-TEST(PretrainedFolderTest, WeightsFixTheTokenizerOptions) {
+TEST(PretrainedRunTest, WeightsFixTheTokenizerOptions) {
   for (const char* folder : {"bert", "bert_classifier", "blip"}) {
     const PretrainedRun read = Read(folder);
     EXPECT_FALSE(read.fixed.empty());
@@ -93,7 +93,7 @@ TEST(PretrainedFolderTest, WeightsFixTheTokenizerOptions) {
   }
 }
 
-TEST(PretrainedFolderTest, AFolderWithARunIsARun) {
+TEST(PretrainedRunTest, AFolderWithARunIsARun) {
   const std::string folder = ::testing::TempDir() + "/both";
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/config.json") << "{}";

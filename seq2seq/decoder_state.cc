@@ -60,9 +60,9 @@ Var<T> DecoderState<T>::Append(int slot, Var<T> part) {
       << "slot " << slot << " holds " << positions << " of " << position_
       << " earlier positions";
   Var<T> whole = part;
-  if (cache_ != nullptr) {
+  if (store_ != nullptr) {
     REGARD_CHECK(!part.needs_grad()) << "no gradient passes through a cache";
-    whole = cache_->Append(slot, positions, part);
+    whole = store_->Append(slot, positions, part);
   } else if (before.value.has_value()) {
     const Var<T> parts[] = {before.value, part};
     whole = Concat<T>(parts, /*axis=*/-2);
@@ -90,7 +90,7 @@ void DecoderState<T>::KeepFirstSources(int64_t count) {
 
 template <typename T>
 CachedRows<T>* DecoderState<T>::known_rows() const {
-  return cache_ == nullptr ? nullptr : &cache_->known_rows_;
+  return store_ == nullptr ? nullptr : &store_->known_rows_;
 }
 
 template <typename T>
@@ -181,7 +181,7 @@ void DecoderStateStore<T>::CopyRows(Var<T> from, absl::Span<const int32_t> rows,
 }
 
 template <typename T>
-Var<T> DecoderStateStore<T>::CopyToTapeIfCached(Var<T> value) const {
+Var<T> DecoderStateStore<T>::CopyToTapeIfStored(Var<T> value) const {
   const bool inside = std::ranges::any_of(slots_, [&](const Slot& slot) {
     return slot.data != nullptr && !std::less<>()(value.data(), slot.data) &&
            std::less<>()(value.data(), slot.data + slot.shape.size());
@@ -277,7 +277,7 @@ void DecoderStateStore<T>::Gather(const DecoderState<T>& state,
     }
   };
   for_each([&](size_t, const auto& from, Slot& slot) {
-    if (from.kind == Kind::kRow) slot.next = CopyToTapeIfCached(from.value);
+    if (from.kind == Kind::kRow) slot.next = CopyToTapeIfStored(from.value);
   });
   for_each([&](size_t, const auto& from, Slot& slot) {
     if (from.kind == Kind::kRow) CopyRows(slot.next, rows, &slot);
@@ -301,7 +301,7 @@ DecoderState<T> DecoderStateStore<T>::View(Tape<T>& tape) {
                         static_cast<int>(slots_.size()));
   state.rows_per_source_ = rows_per_source_;
   state.position_ = position_;
-  state.cache_ = this;
+  state.store_ = this;
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     if (slot.growing != nullptr && slot.positions > 0) {

@@ -1,4 +1,4 @@
-// The state of a decoder between two calls of Advance(), and the cache that
+// The state of a decoder between two calls of Advance(), and the storage that
 // keeps this state when a search rewinds the tape.
 #ifndef SEQ2SEQ_DECODER_STATE_H_
 #define SEQ2SEQ_DECODER_STATE_H_
@@ -98,8 +98,8 @@ class DecoderState : public LayerState<T> {
   int64_t position_ = 0;
   absl::Span<const int32_t> lengths_;
   absl::Span<Slot> slots_;
-  DecoderStateStore<T>* cache_ =
-      nullptr;  // the cache if this is a View(), or null
+  DecoderStateStore<T>* store_ =
+      nullptr;  // the store if this is a View(), or null
 };
 
 // Storage for a decoder's state that survives rewinding the tape after each
@@ -156,7 +156,7 @@ class DecoderStateStore {
   Var<T> Append(int slot, int64_t positions, Var<T> part);
   // Returns `value`, or a copy on the tape if `value` is in the storage of a
   // slot.
-  Var<T> CopyToTapeIfCached(Var<T> value) const;
+  Var<T> CopyToTapeIfStored(Var<T> value) const;
   void CopyRows(Var<T> from, absl::Span<const int32_t> rows, Slot* slot);
   void DropUnselectedSources(const DecoderState<T>& state,
                              absl::Span<const int32_t> rows);

@@ -109,7 +109,7 @@ TEST(DecoderStateDeathTest, RefusesOtherExtents) {
   EXPECT_DEATH(Begin(tape, {1, 2}), "2 vs. 3");
 }
 
-TEST(DecoderCacheTest, EqualsTheCopiedState) {
+TEST(DecoderStateStoreTest, EqualsTheCopiedState) {
   Tape<float> tape;
   Arena arena;
   const Tape<float>::Mark mark = tape.Save();
@@ -128,7 +128,7 @@ TEST(DecoderCacheTest, EqualsTheCopiedState) {
   EXPECT_EQ(view[kKeys].data(), view[kValues].data());
 }
 
-TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
+TEST(DecoderStateStoreTest, GathersRowsOfEveryKind) {
   Tape<float> tape;
   Arena arena;
   DecoderStateStore<float> cache(Begin(tape, kLengths),
@@ -164,7 +164,7 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
 
 // Latent attention without a rotary part has a source slot without elements.
 // This slot must not share storage with another slot.
-TEST(DecoderCacheTest, ASourceWithoutElementsSharesNothing) {
+TEST(DecoderStateStoreTest, ASourceWithoutElementsSharesNothing) {
   Tape<float> tape;
   Arena arena;
   DecoderState<float> begin(tape, /*sources=*/3, {}, kNumSlots);
@@ -181,7 +181,7 @@ TEST(DecoderCacheTest, ASourceWithoutElementsSharesNothing) {
   EXPECT_EQ(view[kCache].dim(2), 0);
 }
 
-TEST(DecoderCacheTest, AnUnchangedSlotIsAlsoGathered) {
+TEST(DecoderStateStoreTest, AnUnchangedSlotIsAlsoGathered) {
   Tape<float> tape;
   Arena arena;
   DecoderStateStore<float> cache(Begin(tape, {}), {.rows = 6, .vocabulary = 10},
@@ -196,7 +196,7 @@ TEST(DecoderCacheTest, AnUnchangedSlotIsAlsoGathered) {
 
 // A decoder that reads its two previous states moves a value from one slot to
 // another in each step.
-TEST(DecoderCacheTest, AStepMayMoveTheValuesOfSlots) {
+TEST(DecoderStateStoreTest, AStepMayMoveTheValuesOfSlots) {
   Tape<float> tape;
   Arena arena;
   DecoderState<float> begin = Begin(tape, {});
@@ -214,7 +214,7 @@ TEST(DecoderCacheTest, AStepMayMoveTheValuesOfSlots) {
   EXPECT_THAT(view[kUnused].span(), ElementsAre(20, 21, 30, 31, 30, 31));
 }
 
-TEST(DecoderCacheTest, ARowMayBeWhatAStepAppended) {
+TEST(DecoderStateStoreTest, ARowMayBeWhatAStepAppended) {
   enum { kPositions, kRow };
   Tape<float> tape;
   Arena arena;
@@ -230,7 +230,7 @@ TEST(DecoderCacheTest, ARowMayBeWhatAStepAppended) {
   EXPECT_THAT(Valid(view[kRow], 1), ElementsAre(2, 2, 1));
 }
 
-TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
+TEST(DecoderStateStoreTest, GrowsPositionAfterPosition) {
   Tape<float> tape;
   Arena arena;
   DecoderStateStore<float> cache(DecoderState<float>(tape, 1, {}, kNumSlots),
@@ -259,7 +259,7 @@ TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
 // Takes random steps that repeat and drop rows, and drop sources. Two growing
 // slots and a row slot must contain what each row has read. The first step
 // reads several positions.
-TEST(DecoderCacheTest, ContainsAllRowsAfterAnyReordering) {
+TEST(DecoderStateStoreTest, ContainsAllRowsAfterAnyReordering) {
   constexpr int64_t kHeads = 3;
   constexpr int64_t kWidth = 2;
   enum { kPlain, kInHeads, kLast };
@@ -356,7 +356,7 @@ TEST(DecoderCacheTest, ContainsAllRowsAfterAnyReordering) {
   }
 }
 
-TEST(DecoderCacheTest, GatherDropsOtherRows) {
+TEST(DecoderStateStoreTest, GatherDropsOtherRows) {
   Tape<float> tape;
   Arena arena;
   DecoderStateStore<float> cache(DecoderState<float>(tape, 2, {}, kNumSlots),
@@ -377,7 +377,7 @@ TEST(DecoderCacheTest, GatherDropsOtherRows) {
 }
 
 // A row that has read two ids is added to two rows that have also read two ids.
-TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
+TEST(DecoderStateStoreTest, GathersRowsThatWereAdded) {
   Tape<float> tape;
   Arena arena;
   DecoderStateStore<float> cache(DecoderState<float>(tape, 2, {}, kNumSlots),
@@ -404,7 +404,7 @@ TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
               ElementsAre(10, 11, 10, 11, 30, 31, 30, 31));
 }
 
-TEST(DecoderCacheDeathTest, RefusesAddedRowsWithOtherSlots) {
+TEST(DecoderStateStoreDeathTest, RefusesAddedRowsWithOtherSlots) {
   Tape<float> tape;
   Arena arena;
   DecoderStateStore<float> cache(Begin(tape, {}), {.rows = 9, .vocabulary = 10},
@@ -415,7 +415,7 @@ TEST(DecoderCacheDeathTest, RefusesAddedRowsWithOtherSlots) {
   EXPECT_DEATH(empty.AddRows(Begin(tape, {})), "slot 0 of added rows");
 }
 
-TEST(DecoderCacheDeathTest, RefusesGradients) {
+TEST(DecoderStateStoreDeathTest, RefusesGradients) {
   Tape<float> tape;
   Arena arena;
   DecoderStateStore<float> cache(DecoderState<float>(tape, 1, {}, kNumSlots),
@@ -425,7 +425,7 @@ TEST(DecoderCacheDeathTest, RefusesGradients) {
                "no gradient passes through a cache");
 }
 
-TEST(DecoderCacheDeathTest, RejectsTooManyRows) {
+TEST(DecoderStateStoreDeathTest, RejectsTooManyRows) {
   Tape<float> tape;
   Arena arena;
   DecoderStateStore<float> cache(Begin(tape, {}), {.rows = 3, .vocabulary = 10},

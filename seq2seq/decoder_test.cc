@@ -21,7 +21,7 @@ namespace {
 // Beams are repeated, exchanged and ended. The readout of each row must be
 // bit-identical to the readout after reading its ids one by one without a
 // cache. Spare positions in the cache must not matter.
-TEST(DecoderCacheTest, ACachedStepHasTheBitsOfAStepWithoutCache) {
+TEST(DecoderStateStoreTest, ACachedStepHasTheBitsOfAStepWithoutCache) {
   constexpr int64_t kVocabulary = 9;
   constexpr int64_t kSources = 2;
   constexpr int kSteps = 40;

@@ -47,7 +47,7 @@ std::string Batch(const std::string& queries, const std::string& keys,
 constexpr char kQueries[] = "[[[1], [2], [3]], [[4], [5], [6]]]";
 constexpr char kKeys[] = "[[[1], [2]], [[3], [4]]]";
 
-TEST(AttentionArraysTest, HaveAnAxisOfTheBatch) {
+TEST(AttentionInputsTest, HaveAnAxisOfTheBatch) {
   const auto without = Read(
       "{\"queries\": [[1, 2]], \"keys\": [[3, 4], [5, 6]], \"values\": [[7], "
       "[8]]}");
@@ -69,7 +69,7 @@ TEST(AttentionArraysTest, HaveAnAxisOfTheBatch) {
   EXPECT_THAT(each->key_lengths, ElementsAre(0, 1, 2, 2, 1, 0));
 }
 
-TEST(AttentionArraysTest, ReportShapesThatDoNotFitABatch) {
+TEST(AttentionInputsTest, ReportShapesThatDoNotFitABatch) {
   EXPECT_EQ(ErrorOf(Batch(kQueries, "[[[1], [2]]]", kKeys, "[1, 2]")),
             "2:9: error: keys has the shape [1, 2, 1]; the batch size "
             "must be 2, as in `queries`");
@@ -86,7 +86,7 @@ TEST(AttentionArraysTest, ReportShapesThatDoNotFitABatch) {
             "2:9: error: keys[1][1] is 4; a list of 1 elements is required");
 }
 
-TEST(AttentionArraysTest, ReportTheRequiredLengths) {
+TEST(AttentionInputsTest, ReportTheRequiredLengths) {
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, kKeys, "2")),
             "4:16: error: key_lengths has the shape []; it must be [batch] = "
             "[2] or [batch, queries] = [2, 3]");
@@ -104,7 +104,7 @@ std::string Masked(const std::string& lengths, const std::string& mask) {
                absl::StrCat(lengths, ",\n\"mask\": ", mask));
 }
 
-TEST(AttentionArraysTest, MasksAreOfExamplesOrOfQueries) {
+TEST(AttentionInputsTest, MasksAreOfExamplesOrOfQueries) {
   const auto each = Read(
       Masked("[2, 2]", "[[[1, 0], [0, 1], [1, 1]], [[0, 0], [1, 0], [1, 1]]]"));
   ASSERT_THAT(each, IsOk());
@@ -122,7 +122,7 @@ TEST(AttentionArraysTest, MasksAreOfExamplesOrOfQueries) {
   EXPECT_THAT(DenseMask(*none), IsEmpty());
 }
 
-TEST(AttentionArraysTest, MasksNeedNoBatch) {
+TEST(AttentionInputsTest, MasksNeedNoBatch) {
   const std::string rows =
       "{\"queries\": [[1], [2]], \"keys\": [[3], [4], [5]],\n"
       "\"values\": [[6], [7], [8]],\n\"mask\": ";
@@ -137,7 +137,7 @@ TEST(AttentionArraysTest, MasksNeedNoBatch) {
             "[queries, keys] = [2, 3]");
 }
 
-TEST(AttentionArraysTest, ReportInvalidMasks) {
+TEST(AttentionInputsTest, ReportInvalidMasks) {
   EXPECT_EQ(ErrorOf(Masked("[2, 2]", "[1, 1]")),
             "5:9: error: mask has the shape [2]; it must be [batch, keys] = "
             "[2, 2] or [batch, queries, keys] = [2, 3, 2]");
@@ -146,7 +146,7 @@ TEST(AttentionArraysTest, ReportInvalidMasks) {
             "0 for a masked key");
 }
 
-TEST(AttentionArraysTest, MasksMustNotContradictLengths) {
+TEST(AttentionInputsTest, MasksMustNotContradictLengths) {
   EXPECT_EQ(
       ErrorOf(Masked("[1, 2]", "[[1, 1], [1, 1]]")),
       "5:9: error: mask[0][1] is 1, but key_lengths is 1 there and "
@@ -170,7 +170,7 @@ TEST(AttentionArraysTest, MasksMustNotContradictLengths) {
               IsOk());
 }
 
-TEST(AttentionArraysTest, NumbersAreFinite) {
+TEST(AttentionInputsTest, NumbersAreFinite) {
   const std::string path = JoinPath(::testing::TempDir(), "a.safetensors");
   const float numbers[] = {1, 2, 3, -INFINITY};
   ASSERT_THAT(WriteSafetensorsFile(path,

@@ -47,9 +47,9 @@ int CompareMain(int argc, char** argv, const Plugins& plugins) {
     return ExitCode(absl::InvalidArgumentError(
         "error: at least two runs are required; see --help"));
   }
-  std::vector<RunInGrid> runs;
+  std::vector<ComparedRun> runs;
   for (const std::string& folder : folders) {
-    absl::StatusOr<RunInGrid> run =
+    absl::StatusOr<ComparedRun> run =
         ReadRun(ResolveUserPath(folder), plugins.aggregates);
     if (!run.ok()) return ExitCode(run.status());
     run->label = folder;

@@ -156,7 +156,7 @@ TEST(RunTest, AProbeCanChangePredictions) {
   EXPECT_NE(run.Predict(request, {}, &hook)->text, run.Predict(request)->text);
 }
 
-TEST(RunTest, HasExamplesIfItsDataIsRead) {
+TEST(RunTest, HasExamplesIfItsDataAreRead) {
   const regard::Run run =
       regard::Run::Open(kRun, BuiltInPlugins(), {.data = true}).value();
   EXPECT_GT(run.task().model().num_examples(), 0);

@@ -45,18 +45,20 @@ int64_t OptimizerSlabs(const OptimizerConfig& config, const Plugins& plugins) {
 
 void PlanParameters(const ParameterStore<float>& store,
                     const Experiment& config, int threads,
-                    const Plugins& plugins, ResourceEstimate* plan) {
-  plan->parameters.assign(store.parameters().begin(), store.parameters().end());
-  plan->elements = store.num_elements();
-  const int64_t slab = plan->elements * static_cast<int64_t>(sizeof(float));
-  plan->value_bytes = slab;
-  plan->threads = std::min(threads, config.num_shards());
-  plan->gradient_slabs = GradientReducer<float>::NumSlabs(
+                    const Plugins& plugins, ResourceEstimate* estimate) {
+  estimate->parameters.assign(store.parameters().begin(),
+                              store.parameters().end());
+  estimate->elements = store.num_elements();
+  const int64_t slab = estimate->elements * static_cast<int64_t>(sizeof(float));
+  estimate->value_bytes = slab;
+  estimate->threads = std::min(threads, config.num_shards());
+  estimate->gradient_slabs = GradientReducer<float>::NumSlabs(
       config.num_shards(), config.optimizer().accumulate_batches(), threads);
-  plan->gradient_bytes = slab * plan->gradient_slabs;
-  plan->optimizer_bytes = slab * OptimizerSlabs(config.optimizer(), plugins);
+  estimate->gradient_bytes = slab * estimate->gradient_slabs;
+  estimate->optimizer_bytes =
+      slab * OptimizerSlabs(config.optimizer(), plugins);
   const Training& training = config.training();
-  plan->selection_bytes =
+  estimate->selection_bytes =
       slab * (training.average() + (training.has_early_stopping() ? 1 : 0) +
               (training.ema_decay() > 0 ? 1 : 0));
 }
@@ -93,18 +95,18 @@ int64_t AtMost(int64_t count, int64_t positions) {
 // length, it is the largest batch. Otherwise, it contains examples of all
 // lengths.
 MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
-                          int64_t affordable, ResourceEstimate* plan) {
+                          int64_t affordable, ResourceEstimate* estimate) {
   const Training& training = config.training();
   MeasuredBatch chosen;
   if (!GroupsByLength(training, model)) {
-    plan->batch_examples =
+    estimate->batch_examples =
         std::min<int64_t>(training.batch_size(), model.num_examples());
     if (training.examples_per_epoch() > 0) {
-      plan->batch_examples =
-          std::min(plan->batch_examples, training.examples_per_epoch());
+      estimate->batch_examples =
+          std::min(estimate->batch_examples, training.examples_per_epoch());
     }
     int64_t size =
-        std::min({plan->batch_examples, model.num_examples(), affordable});
+        std::min({estimate->batch_examples, model.num_examples(), affordable});
     const auto choose = [&](int64_t count) {
       chosen.examples.clear();
       for (int64_t i = 0; i < count; ++i) {
@@ -114,7 +116,7 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
     choose(size);
     size = AtMost(size, Positions(model, chosen.examples) / size);
     choose(size);
-    chosen.per_update = static_cast<double>(plan->batch_examples) /
+    chosen.per_update = static_cast<double>(estimate->batch_examples) /
                         static_cast<double>(size) *
                         config.optimizer().accumulate_batches();
     return chosen;
@@ -133,11 +135,11 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
       }
     }
   }
-  plan->batch_examples = static_cast<int64_t>(largest.size());
-  const int64_t size = AtMost(std::min(plan->batch_examples, affordable),
-                              most / plan->batch_examples);
+  estimate->batch_examples = static_cast<int64_t>(largest.size());
+  const int64_t size = AtMost(std::min(estimate->batch_examples, affordable),
+                              most / estimate->batch_examples);
   for (int64_t i = 0; i < size; ++i) {
-    chosen.examples.push_back(largest[i * plan->batch_examples / size]);
+    chosen.examples.push_back(largest[i * estimate->batch_examples / size]);
   }
   chosen.per_update = static_cast<double>(all) /
                       static_cast<double>(batches.updates_per_epoch()) /
@@ -149,12 +151,12 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
 // Measures the forward and backward pass of one batch, without an optimizer
 // step.
 void MeasureBatch(const Experiment& config, Model<float>& model,
-                  ResourceEstimate* plan) {
+                  ResourceEstimate* estimate) {
   // Uses few examples for a large model, and still fewer for long sequences, so
   // that planning takes seconds.
   const int64_t affordable = std::max<int64_t>(
-      kMaxMeasuredElements / std::max<int64_t>(plan->elements, 1), 8);
-  const MeasuredBatch batch = ChooseBatch(config, model, affordable, plan);
+      kMaxMeasuredElements / std::max<int64_t>(estimate->elements, 1), 8);
+  const MeasuredBatch batch = ChooseBatch(config, model, affordable, estimate);
   const std::vector<int64_t>& examples = batch.examples;
   const size_t terms = model.loss_terms().size();
   std::vector<double> denominators(terms);
@@ -169,15 +171,15 @@ void MeasureBatch(const Experiment& config, Model<float>& model,
   std::vector<Var<float>> sums(terms);
   model.Loss(forward, examples, denominators, absl::MakeSpan(sums));
   forward.Backward(sums, std::vector<double>(terms, 1.0));
-  plan->measured_examples = static_cast<int64_t>(examples.size());
-  plan->activation_bytes =
+  estimate->measured_examples = static_cast<int64_t>(examples.size());
+  estimate->activation_bytes =
       static_cast<int64_t>(static_cast<double>(tape.high_water_bytes()) *
-                           static_cast<double>(plan->batch_examples) /
-                           static_cast<double>(plan->measured_examples) *
-                           static_cast<double>(plan->threads) /
+                           static_cast<double>(estimate->batch_examples) /
+                           static_cast<double>(estimate->measured_examples) *
+                           static_cast<double>(estimate->threads) /
                            static_cast<double>(config.num_shards()));
-  plan->packed_bytes = model.parameters().packed_bytes();
-  plan->update_flops =
+  estimate->packed_bytes = model.parameters().packed_bytes();
+  estimate->update_flops =
       static_cast<double>(GemmFlops() - flops) * batch.per_update;
 }
 
@@ -186,7 +188,7 @@ void MeasureBatch(const Experiment& config, Model<float>& model,
 absl::StatusOr<ResourceEstimate> EstimateResources(const LoadedConfig& loaded,
                                                    int threads,
                                                    const Plugins& plugins) {
-  ResourceEstimate plan;
+  ResourceEstimate estimate;
   const Experiment& config = loaded.config;
   // Parameters have no memory before Finalize(), so models of any size can be
   // counted.
@@ -194,8 +196,8 @@ absl::StatusOr<ResourceEstimate> EstimateResources(const LoadedConfig& loaded,
       const std::unique_ptr<Task> task,
       BuildTask(config, plugins, nullptr, /*finalize=*/false));
   ParameterStore<float>& parameters = task->model().parameters();
-  PlanParameters(parameters, config, threads, plugins, &plan);
-  if (plan.elements > kMaxMeasuredElements) return plan;
+  PlanParameters(parameters, config, threads, plugins, &estimate);
+  if (estimate.elements > kMaxMeasuredElements) return estimate;
   if (!parameters.finalized()) parameters.Finalize(config.seed());
   ConfigProblems problems;
   ValidateTask(*task, config, problems);
@@ -203,12 +205,12 @@ absl::StatusOr<ResourceEstimate> EstimateResources(const LoadedConfig& loaded,
     problems.Add("data", "must have at least one training example");
   }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
-  MeasureBatch(config, task->model(), &plan);
+  MeasureBatch(config, task->model(), &estimate);
   if (config.precision() == BFLOAT16_PRODUCTS) {
-    plan.products = CountOperationFlops(task->model(), config.seed());
+    estimate.products = CountOperationFlops(task->model(), config.seed());
   }
-  plan.updates = BatchPlan(config, task->model()).total_updates();
-  return plan;
+  estimate.updates = BatchPlan(config, task->model()).total_updates();
+  return estimate;
 }
 
 namespace {
@@ -246,20 +248,20 @@ std::string LayerOf(const std::string& name) {
   return dot == std::string::npos ? "" : name.substr(0, dot);
 }
 
-void AppendParameters(const ResourceEstimate& plan, std::string* text) {
+void AppendParameters(const ResourceEstimate& estimate, std::string* text) {
   absl::StrAppendFormat(text, "%-40s %-18s %14s\n", "layer", "shape",
                         "parameters");
-  for (size_t i = 0; i < plan.parameters.size();) {
-    const std::string layer = LayerOf(plan.parameters[i].name);
+  for (size_t i = 0; i < estimate.parameters.size();) {
+    const std::string layer = LayerOf(estimate.parameters[i].name);
     size_t end = i;
     int64_t elements = 0;
-    while (end < plan.parameters.size() &&
-           LayerOf(plan.parameters[end].name) == layer) {
-      elements += plan.parameters[end++].shape.size();
+    while (end < estimate.parameters.size() &&
+           LayerOf(estimate.parameters[end].name) == layer) {
+      elements += estimate.parameters[end++].shape.size();
     }
     absl::StrAppendFormat(text, "%-59s %14s\n", layer, Grouped(elements));
     for (; i < end; ++i) {
-      const ParameterInfo& parameter = plan.parameters[i];
+      const ParameterInfo& parameter = estimate.parameters[i];
       const std::string name = layer.empty()
                                    ? parameter.name
                                    : parameter.name.substr(layer.size() + 1);
@@ -267,7 +269,8 @@ void AppendParameters(const ResourceEstimate& plan, std::string* text) {
                             parameter.shape.ToString());
     }
   }
-  absl::StrAppendFormat(text, "%-59s %14s\n", "total", Grouped(plan.elements));
+  absl::StrAppendFormat(text, "%-59s %14s\n", "total",
+                        Grouped(estimate.elements));
 }
 
 }  // namespace
@@ -318,78 +321,81 @@ void AppendProducts(const std::vector<OperationFlops>& products,
 
 }  // namespace
 
-std::string ResourceEstimateText(const ResourceEstimate& plan,
+std::string ResourceEstimateText(const ResourceEstimate& estimate,
                                  const Experiment& config) {
   std::string text = absl::StrCat(config.name(), "\n\n");
-  AppendParameters(plan, &text);
+  AppendParameters(estimate, &text);
   absl::StrAppend(&text, "\nmemory in training\n");
   const auto memory = [&](absl::string_view what, int64_t bytes,
                           absl::string_view note) {
     absl::StrAppendFormat(&text, "  %-14s %12s%s\n", what, Bytes(bytes), note);
   };
-  memory("values", plan.value_bytes, "");
-  memory("gradients", plan.gradient_bytes,
-         absl::StrCat("  ", plan.gradient_slabs, " copies, for num_shards: ",
-                      config.num_shards(), " on ", plan.threads,
-                      plan.threads == 1 ? " thread" : " threads"));
-  memory("moments", plan.optimizer_bytes, "  of the optimizer");
-  if (plan.selection_bytes > 0) {
-    memory("kept weights", plan.selection_bytes,
+  memory("values", estimate.value_bytes, "");
+  memory("gradients", estimate.gradient_bytes,
+         absl::StrCat("  ", estimate.gradient_slabs,
+                      " copies, for num_shards: ", config.num_shards(), " on ",
+                      estimate.threads,
+                      estimate.threads == 1 ? " thread" : " threads"));
+  memory("moments", estimate.optimizer_bytes, "  of the optimizer");
+  if (estimate.selection_bytes > 0) {
+    memory("kept weights", estimate.selection_bytes,
            "  best, earlier and averaged weights");
   }
   const Training& training = config.training();
   const std::string measured =
-      plan.measured_examples == plan.batch_examples
+      estimate.measured_examples == estimate.batch_examples
           ? ""
-          : absl::StrCat(", measured on ", plan.measured_examples, " examples");
-  if (!plan.updates.has_value()) {
+          : absl::StrCat(", measured on ", estimate.measured_examples,
+                         " examples");
+  if (!estimate.updates.has_value()) {
     return absl::StrCat(
         text, "  activations: the model is too large to measure\n\nwork\n");
   }
-  if (plan.packed_bytes > 0) {
-    memory("packed weights", plan.packed_bytes,
+  if (estimate.packed_bytes > 0) {
+    memory("packed weights", estimate.packed_bytes,
            "  copies for fast matrix products");
   }
   memory(
-      "activations", *plan.activation_bytes,
+      "activations", *estimate.activation_bytes,
       absl::StrCat("  estimate for ",
                    training.batch_tokens() > 0
                        ? absl::StrCat("batch_tokens: ", training.batch_tokens())
                        : absl::StrCat("batch_size: ", training.batch_size()),
                    measured));
   memory("total",
-         plan.value_bytes + plan.gradient_bytes + plan.optimizer_bytes +
-             plan.selection_bytes + plan.packed_bytes + *plan.activation_bytes,
+         estimate.value_bytes + estimate.gradient_bytes +
+             estimate.optimizer_bytes + estimate.selection_bytes +
+             estimate.packed_bytes + *estimate.activation_bytes,
          "");
-  if (!plan.products.empty()) AppendProducts(plan.products, &text);
+  if (!estimate.products.empty()) AppendProducts(estimate.products, &text);
   absl::StrAppendFormat(
       &text, "\nwork\n  %-14s %12s  estimate for matrix products%s\n",
-      "optimizer step", Flops(*plan.update_flops), measured);
+      "optimizer step", Flops(*estimate.update_flops), measured);
   absl::StrAppendFormat(
-      &text, "  %-14s %12s  in %s\n", "steps", Grouped(*plan.updates),
-      training.max_updates() > 0 && *plan.updates == training.max_updates()
+      &text, "  %-14s %12s  in %s\n", "steps", Grouped(*estimate.updates),
+      training.max_updates() > 0 && *estimate.updates == training.max_updates()
           ? std::string("total, limited by max_updates")
           : absl::StrCat(training.epochs(), " epochs"));
   absl::StrAppendFormat(
       &text, "  %-14s %12s\n", "total",
-      Flops(*plan.update_flops * static_cast<double>(*plan.updates)));
+      Flops(*estimate.update_flops * static_cast<double>(*estimate.updates)));
   return text;
 }
 
-nlohmann::ordered_json ResourceEstimateJson(const ResourceEstimate& plan,
+nlohmann::ordered_json ResourceEstimateJson(const ResourceEstimate& estimate,
                                             const Experiment& config) {
   nlohmann::ordered_json json = {
       {"name", config.name()},
-      {"elements", plan.elements},
+      {"elements", estimate.elements},
       {"parameters", nlohmann::ordered_json::array()},
       {"bytes",
-       {{"values", plan.value_bytes},
-        {"gradients", plan.gradient_bytes},
-        {"optimizer", plan.optimizer_bytes},
-        {"kept_weights", plan.selection_bytes}}},
-      {"batch_examples", plan.batch_examples},
-      {"measured_examples", plan.measured_examples}};
-  for (const ParameterInfo& parameter : plan.parameters) {
+       {{"values", estimate.value_bytes},
+        {"gradients", estimate.gradient_bytes},
+        {"optimizer", estimate.optimizer_bytes},
+        {"kept_weights", estimate.selection_bytes}}},
+      {"batch_examples", estimate.batch_examples},
+      {"measured_examples", estimate.measured_examples}};
+  for (const ParameterInfo& parameter : estimate.parameters) {
     nlohmann::ordered_json shape = nlohmann::ordered_json::array();
     for (int i = 0; i < parameter.shape.rank(); ++i) {
       shape.push_back(parameter.shape[i]);
@@ -397,13 +403,15 @@ nlohmann::ordered_json ResourceEstimateJson(const ResourceEstimate& plan,
     json["parameters"].push_back(
         {{"name", parameter.name}, {"shape", std::move(shape)}});
   }
-  if (plan.activation_bytes.has_value()) {
-    json["bytes"]["packed_weights"] = plan.packed_bytes;
-    json["bytes"]["activations"] = *plan.activation_bytes;
+  if (estimate.activation_bytes.has_value()) {
+    json["bytes"]["packed_weights"] = estimate.packed_bytes;
+    json["bytes"]["activations"] = *estimate.activation_bytes;
   }
-  if (plan.update_flops.has_value()) json["update_flops"] = *plan.update_flops;
-  if (plan.updates.has_value()) json["updates"] = *plan.updates;
-  for (const OperationFlops& products : plan.products) {
+  if (estimate.update_flops.has_value()) {
+    json["update_flops"] = *estimate.update_flops;
+  }
+  if (estimate.updates.has_value()) json["updates"] = *estimate.updates;
+  for (const OperationFlops& products : estimate.products) {
     json["products"].push_back({{"scope", products.scope},
                                 {"operation", products.operation},
                                 {"flops", products.flops},
@@ -444,11 +452,11 @@ absl::Status Plan(int argc, char** argv, const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(
       const LoadedConfig loaded,
       LoadConfig({config, std::nullopt}, overrides, plugins));
-  REGARD_ASSIGN_OR_RETURN(const ResourceEstimate plan,
+  REGARD_ASSIGN_OR_RETURN(const ResourceEstimate estimate,
                           EstimateResources(loaded, threads, plugins));
   const std::string text =
-      json ? JsonText(ResourceEstimateJson(plan, loaded.config)) + "\n"
-           : ResourceEstimateText(plan, loaded.config);
+      json ? JsonText(ResourceEstimateJson(estimate, loaded.config)) + "\n"
+           : ResourceEstimateText(estimate, loaded.config);
   std::fputs(text.c_str(), stdout);
   return absl::OkStatus();
 }

@@ -59,19 +59,20 @@ struct ResourceEstimate {
   std::optional<int64_t> updates;
 };
 
-// Makes the plan of a valid config for training on `threads` threads, at
-// least 1. Errors are about data files, or about fields that do not match them.
+// Estimates the resources of a valid config for training on `threads` threads,
+// at least 1. Errors are about data files, or about fields that do not match
+// them.
 absl::StatusOr<ResourceEstimate> EstimateResources(const LoadedConfig& loaded,
                                                    int threads,
                                                    const Plugins& plugins);
 
-// Returns the plan as text. Every line ends with a newline.
-std::string ResourceEstimateText(const ResourceEstimate& plan,
+// Returns the estimate as text. Every line ends with a newline.
+std::string ResourceEstimateText(const ResourceEstimate& estimate,
                                  const Experiment& config);
 
-// Returns the plan as a JSON object. Unknown numbers of bytes and operations
-// are absent.
-nlohmann::ordered_json ResourceEstimateJson(const ResourceEstimate& plan,
+// Returns the estimate as a JSON object. Unknown numbers of bytes and
+// operations are absent.
+nlohmann::ordered_json ResourceEstimateJson(const ResourceEstimate& estimate,
                                             const Experiment& config);
 
 }  // namespace regard

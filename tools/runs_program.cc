@@ -44,7 +44,7 @@ absl::Status ListRuns(int argc, char** argv) {
     return absl::InvalidArgumentError(
         "error: exactly one FOLDER is required; see --help");
   }
-  REGARD_ASSIGN_OR_RETURN(std::vector<RunInGrid> runs,
+  REGARD_ASSIGN_OR_RETURN(std::vector<ComparedRun> runs,
                           FindRuns(ResolveUserPath(folders[0])));
   if (!tag.empty()) REGARD_RETURN_IF_ERROR(FilterByTag(tag, &runs));
   if (!metric.empty()) REGARD_RETURN_IF_ERROR(SortByMetric(metric, &runs));

@@ -175,9 +175,9 @@ absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   const SweepOptions& options = arguments.sweep;
   REGARD_ASSIGN_OR_RETURN(const SweepWithOrigins source, ReadSource(arguments));
-  const CellFunctions programs = MakeCellFunctions(plugins);
+  const CellFunctions functions = MakeCellFunctions(plugins);
   REGARD_ASSIGN_OR_RETURN(SweepCells cells,
-                          PlanSweep(source, options, programs, plugins));
+                          PlanSweep(source, options, functions, plugins));
   if (!options.collect) NoteTooFewSeeds(source.sweep, cells.plan);
   if (!options.import_from.empty()) {
     REGARD_ASSIGN_OR_RETURN(const size_t imported,
@@ -194,7 +194,7 @@ absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
   if (!options.collect) {
     REGARD_ASSIGN_OR_RETURN(
         const int stopped_by,
-        EnsureErrorPrefix(TrainCells(source.sweep, options, programs,
+        EnsureErrorPrefix(TrainCells(source.sweep, options, functions,
                                      ProgressToStandardError(), cells)));
     if (stopped_by != 0) {
       std::fprintf(stderr,

@@ -175,8 +175,8 @@ void IsPlainAttentionWhereItSaysSo(const HeadOutputToCheck& checked,
   expect.Near(got, expected, 0, "output");
 }
 
-void ParametersAreAllThereIsToSave(const HeadOutputToCheck& checked,
-                                   Expectations& expect) {
+void AllStateIsInTheParameters(const HeadOutputToCheck& checked,
+                               Expectations& expect) {
   const Problem problem = RandomProblem(checked.widths, 2, 3);
   HeadOutputUnderTest<double> saved(checked, /*seed=*/1);
   HeadOutputUnderTest<double> loaded(checked, /*seed=*/2);
@@ -216,7 +216,7 @@ std::vector<HeadOutputCheck> HeadOutputChecks() {
       {"ComputesEachQueryByItself", &ComputesEachQueryByItself},
       {"GivesItsWidthForEveryExtent", &GivesItsWidthForEveryExtent},
       {"IsPlainAttentionWhereItSaysSo", &IsPlainAttentionWhereItSaysSo},
-      {"ParametersAreAllThereIsToSave", &ParametersAreAllThereIsToSave},
+      {"AllStateIsInTheParameters", &AllStateIsInTheParameters},
   };
 }
 

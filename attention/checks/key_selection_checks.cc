@@ -207,9 +207,9 @@ void OtherExamplesAndPaddingChangeNoBit(const KeySelectionToCheck& checked,
     for (int64_t i = 0; i < 2; ++i) {
       const int64_t one[] = {i};
       const std::vector<int64_t> rows = Range(0, lengths[i]);
-      ScoringProblem alone = batch.TakeUnmaskedExamples(one)
-                                 .TakeUnmaskedQueries(rows)
-                                 .TakeUnmaskedKeys(rows);
+      ScoringProblem alone = batch.TakeExamplesWithoutMask(one)
+                                 .TakeQueriesWithoutMask(rows)
+                                 .TakeKeysWithoutMask(rows);
       alone.causal = true;
       // Gradients are not compared, because the random projection of the
       // context depends on the number of queries.
@@ -273,8 +273,7 @@ void AllPathsAgree(const KeySelectionToCheck& checked, Expectations& expect) {
     scorer.set_training(true);
     for (const auto& [name, problem] : Problems()) {
       ScoringResult got = scorer.ComputeContextOnly(problem);
-      const ScoringResult expected =
-          scorer.ComputeWithContextGradients(problem);
+      const ScoringResult expected = scorer.ComputeWeightsAndContext(problem);
       // ComputeContextOnly() returns no weights, so weights are not compared.
       got.weights = expected.weights;
       const std::string what = absl::StrCat(config, ", ", name);
@@ -293,7 +292,7 @@ void UnselectedValuesReachNothing(const KeySelectionToCheck& checked,
     ScorerUnderTest<float> scorer = layers.Selecting<float>(config);
     for (const auto& [name, problem] : Problems()) {
       const TestArray weights =
-          scorer.ComputeWithContextGradients(problem).weights;
+          scorer.ComputeWeightsAndContext(problem).weights;
       const ScoringResult expected = scorer.ComputeContextOnly(problem);
       ScoringProblem changed = problem;
       const int64_t queries = weights.shape[2];

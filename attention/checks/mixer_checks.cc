@@ -346,8 +346,8 @@ void PaddingChangesNothing(const MixerToCheck& mixer, Expectations& expect) {
 }
 
 // Other rows and later positions must not change any bit of an output.
-void BitsDependOnNothingAroundOrLater(const MixerToCheck& mixer,
-                                      Expectations& expect) {
+void BitsDependOnlyOnEarlierPositionsOfTheSameRow(const MixerToCheck& mixer,
+                                                  Expectations& expect) {
   MixerUnderTest<float> tested(mixer);
   const TestArray many = Inputs(mixer, 64, kLong);
   const auto compute = [&](const TestArray& x) {
@@ -466,7 +466,8 @@ std::vector<MixerCheck> MixerChecks() {
       {"ProjectionsGoOnFromTheState", ProjectionsGoOnFromTheState},
       {"StateFollowsItsRow", StateFollowsItsRow},
       {"PaddingChangesNothing", PaddingChangesNothing},
-      {"BitsDependOnNothingAroundOrLater", BitsDependOnNothingAroundOrLater},
+      {"BitsDependOnlyOnEarlierPositionsOfTheSameRow",
+       BitsDependOnlyOnEarlierPositionsOfTheSameRow},
       {"HooksSeeTheMatrix", HooksSeeTheMatrix},
   };
 }

@@ -154,7 +154,7 @@ void GradientsAgreeWithDifferences(const ScoreToCheck& score,
   }
 }
 
-void FaultFinderFindsNone(const ScoreToCheck& score, Expectations& expect) {
+void FaultFinderFindsNoFault(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
     const std::string fault = scorer.FindNanOrInfinity(problem);
@@ -165,7 +165,7 @@ void FaultFinderFindsNone(const ScoreToCheck& score, Expectations& expect) {
 void PaddingChangesNothing(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem padded = ScoringProblem::Random(2, 3, 6, score.widths);
-  const ScoringProblem exact = padded.TakeUnmaskedKeys(Range(0, 3));
+  const ScoringProblem exact = padded.TakeKeysWithoutMask(Range(0, 3));
   FillHidden(&padded.keys, 2, kNaN);
   FillHidden(&padded.key_x, 1, kNaN);
   FillHidden(&padded.values, 2, kNaN);
@@ -192,7 +192,7 @@ void PaddingChangesNoBit(const ScoreToCheck& score, Expectations& expect) {
         ScoringProblem::Random(2, padded_length, padded_length, score.widths);
     const std::vector<int64_t> kept = Range(0, length);
     ScoringProblem exact =
-        padded.TakeUnmaskedQueries(kept).TakeUnmaskedKeys(kept);
+        padded.TakeQueriesWithoutMask(kept).TakeKeysWithoutMask(kept);
     for (ScoringProblem* problem : {&padded, &exact}) {
       problem->previous = problem->cumulative = {};
     }
@@ -204,8 +204,8 @@ void PaddingChangesNoBit(const ScoreToCheck& score, Expectations& expect) {
                   scorer.ComputeContextOnly(exact).context, 0,
                   name + ": context");
       expect.Near(
-          Take(scorer.ComputeWithContextGradients(padded).context, 2, kept),
-          scorer.ComputeWithContextGradients(exact).context, 0,
+          Take(scorer.ComputeWeightsAndContext(padded).context, 2, kept),
+          scorer.ComputeWeightsAndContext(exact).context, 0,
           name + ": context with weights");
     }
   }
@@ -230,7 +230,7 @@ void NothingFlowsToMaskedKeys(const ScoreToCheck& score, Expectations& expect) {
   }
 }
 
-void HiddenNaNsReachNothing(const ScoreToCheck& score, Expectations& expect) {
+void MaskedNaNsReachNothing(const ScoreToCheck& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
     ScoringProblem of_values = problem;
@@ -305,9 +305,9 @@ void OrderOfPairsMattersOnlyIfPositionAware(const ScoreToCheck& score,
                                             Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem problem = ScoringProblem::Random(2, 3, 5, score.widths);
-  const int64_t order[] = {3, 0, 4, 1, 2};
   const TestArray expected = scorer.Compute(problem).context;
-  const TestArray got = scorer.Compute(problem.TakeUnmaskedKeys(order)).context;
+  const int64_t keys[] = {3, 0, 4, 1, 2};
+  const auto got = scorer.Compute(problem.TakeKeysWithoutMask(keys)).context;
   if (!score.info.position_aware(score.options)) {
     return expect.Near(got, expected, kRounding,
                        "the order of keys changes the context, but "
@@ -347,7 +347,7 @@ void OtherQueriesChangeNothing(const ScoreToCheck& score,
       const ScoringResult together = scorer.Compute(problem);
       for (int64_t i = 0; i < 3; ++i) {
         const int64_t one[] = {i};
-        ScoringProblem alone = problem.TakeUnmaskedQueries(one);
+        ScoringProblem alone = problem.TakeQueriesWithoutMask(one);
         alone.causal = causal;
         alone.positions = {.first_query = 3 + i * step, .first_key = 1};
         expect.Near(Take(together.context, 2, one),
@@ -391,8 +391,8 @@ void ReadsTheHistoryItDeclares(const ScoreToCheck& score,
               "kUsesHistory is true, but earlier weights change nothing");
 }
 
-void ParametersAreAllThereIsToSave(const ScoreToCheck& score,
-                                   Expectations& expect) {
+void AllStateIsInTheParameters(const ScoreToCheck& score,
+                               Expectations& expect) {
   const ScoringProblem problem = ScoringProblem::Random(2, 2, 4, score.widths);
   ScorerUnderTest<double> saved(score.registry, score.options, score.widths,
                                 /*seed=*/1);
@@ -436,7 +436,7 @@ void InnerFormAgreesWithScoreAndSoftmax(const ScoreToCheck& score,
       return expect.Skip("it is not an inner product");
     }
     ScoringResult got = scorer.ComputeContextOnly(problem);
-    const ScoringResult expected = scorer.ComputeWithContextGradients(problem);
+    const ScoringResult expected = scorer.ComputeWeightsAndContext(problem);
     // ComputeContextOnly() returns no weights, so weights are not compared.
     got.weights = expected.weights;
     expect.SameExceptParameterGradients(got, expected, kRounding, mask);
@@ -471,11 +471,11 @@ std::vector<ScoreCheck> ScoreChecks() {
   std::vector<ScoreCheck> checks = {
       {"IsReachableByAConfig", &IsReachableByAConfig},
       {"GradientsAgreeWithDifferences", &GradientsAgreeWithDifferences},
-      {"FaultFinderFindsNone", &FaultFinderFindsNone},
+      {"FaultFinderFindsNoFault", &FaultFinderFindsNoFault},
       {"PaddingChangesNothing", &PaddingChangesNothing},
       {"PaddingChangesNoBit", &PaddingChangesNoBit},
       {"NothingFlowsToMaskedKeys", &NothingFlowsToMaskedKeys},
-      {"HiddenNaNsReachNothing", &HiddenNaNsReachNothing},
+      {"MaskedNaNsReachNothing", &MaskedNaNsReachNothing},
       {"AllMaskedRowsAreZero", &AllMaskedRowsAreZero},
       {"OneKeyHasAllTheWeight", &OneKeyHasAllTheWeight},
       {"OrderOfPairsMattersOnlyIfPositionAware",
@@ -485,7 +485,7 @@ std::vector<ScoreCheck> ScoreChecks() {
       {"OtherQueriesChangeNothing", &OtherQueriesChangeNothing},
       {"AcceptsItsLongestDistance", &AcceptsItsLongestDistance},
       {"ReadsTheHistoryItDeclares", &ReadsTheHistoryItDeclares},
-      {"ParametersAreAllThereIsToSave", &ParametersAreAllThereIsToSave},
+      {"AllStateIsInTheParameters", &AllStateIsInTheParameters},
       {"FloatAgreesWithDouble", &FloatAgreesWithDouble},
       {"InnerFormAgreesWithScoreAndSoftmax",
        &InnerFormAgreesWithScoreAndSoftmax},

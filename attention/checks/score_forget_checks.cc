@@ -144,8 +144,7 @@ void AllPathsForget(const ScoreToCheck& score, Expectations& expect) {
       ScoringProblem problem = SelfProblem(score, time);
       problem.key_lengths = {static_cast<int32_t>(time), 4};
       ScoringResult got = scorer.ComputeContextOnly(problem);
-      const ScoringResult expected =
-          scorer.ComputeWithContextGradients(problem);
+      const ScoringResult expected = scorer.ComputeWeightsAndContext(problem);
       // ComputeContextOnly() returns no weights, so weights are not compared.
       got.weights = expected.weights;
       expect.SameExceptParameterGradients(got, expected, 1e-10, config);

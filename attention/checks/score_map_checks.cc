@@ -159,8 +159,8 @@ void KeepsWhatIsHidden(const ScoreMapToCheck& checked, Expectations& expect) {
 
 // Elements of masked keys must not affect other elements. Three examples have
 // 5, 3 and no keys, and query i sees keys up to i + 1.
-void WhatTheMaskHidesChangesNothing(const ScoreMapToCheck& checked,
-                                    Expectations& expect) {
+void MaskedKeysChangeNothing(const ScoreMapToCheck& checked,
+                             Expectations& expect) {
   MapUnderTest<double> tested(checked);
   const std::vector<int32_t> lengths = {5, 3, 0};
   const Mask mask = {.key_lengths = lengths, .causal = true};
@@ -200,7 +200,7 @@ std::vector<ScoreMapCheck> ScoreMapChecks() {
       {"MapsOfAPartAreThatPart", &MapsOfAPartAreThatPart},
       {"MixesHeadsOnlyIfItSaysSo", &MixesHeadsOnlyIfItSaysSo},
       {"KeepsWhatIsHidden", &KeepsWhatIsHidden},
-      {"WhatTheMaskHidesChangesNothing", &WhatTheMaskHidesChangesNothing},
+      {"MaskedKeysChangeNothing", &MaskedKeysChangeNothing},
       {"IsPlainAttentionWhereItSaysSo", &IsPlainAttentionWhereItSaysSo},
   };
 }

@@ -104,7 +104,7 @@ void PrepareGoesOnFromItsState(const ScoreToCheck& score,
   if (scorer.num_slots() > 0) return;
   for (int64_t i = 0; i < 5; ++i) {
     const int64_t one[] = {i};
-    ScoringProblem alone = problem.TakeUnmaskedKeys(one);
+    ScoringProblem alone = problem.TakeKeysWithoutMask(one);
     alone.positions.first_key = 2 + i;
     expect.Near(scorer.PrepareKeysInParts(alone, {}), Take(whole, 2, one),
                 1e-12, absl::StrCat("key ", i));
@@ -141,7 +141,7 @@ void OtherExamplesChangeNoBit(const ScoreToCheck& score, Expectations& expect) {
     const ScoringResult together = scorer.Compute(problem);
     for (int64_t i = 0; i < 3; ++i) {
       const int64_t one[] = {i};
-      ScoringProblem alone = problem.TakeUnmaskedExamples(one);
+      ScoringProblem alone = problem.TakeExamplesWithoutMask(one);
       alone.key_lengths = {lengths[i]};
       alone.positions = problem.positions;
       const ScoringResult expected = scorer.Compute(alone);

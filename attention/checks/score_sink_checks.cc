@@ -74,7 +74,7 @@ void AllPathsHaveTheSink(const ScoreToCheck& score, Expectations& expect) {
                                  score.widths);
   for (const ScoringProblem& problem : Problems(score.widths)) {
     ScoringResult got = scorer.ComputeContextOnly(problem);
-    const ScoringResult expected = scorer.ComputeWithContextGradients(problem);
+    const ScoringResult expected = scorer.ComputeWeightsAndContext(problem);
     // ComputeContextOnly() returns no weights, so weights are not compared.
     got.weights = expected.weights;
     expect.SameExceptParameterGradients(got, expected, kRounding,

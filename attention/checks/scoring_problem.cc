@@ -86,7 +86,7 @@ ScoringProblem ScoringProblem::Random(int64_t batch, int64_t queries,
   return problem;
 }
 
-ScoringProblem ScoringProblem::TakeUnmaskedExamples(
+ScoringProblem ScoringProblem::TakeExamplesWithoutMask(
     absl::Span<const int64_t> indices) const {
   ScoringProblem taken;
   taken.queries = Take(queries, 0, indices);
@@ -99,7 +99,7 @@ ScoringProblem ScoringProblem::TakeUnmaskedExamples(
   return taken;
 }
 
-ScoringProblem ScoringProblem::TakeUnmaskedQueries(
+ScoringProblem ScoringProblem::TakeQueriesWithoutMask(
     absl::Span<const int64_t> indices) const {
   ScoringProblem taken;
   taken.queries = Take(queries, 2, indices);
@@ -112,7 +112,7 @@ ScoringProblem ScoringProblem::TakeUnmaskedQueries(
   return taken;
 }
 
-ScoringProblem ScoringProblem::TakeUnmaskedKeys(
+ScoringProblem ScoringProblem::TakeKeysWithoutMask(
     absl::Span<const int64_t> indices) const {
   ScoringProblem taken;
   taken.queries = queries;
@@ -301,7 +301,7 @@ TestArray ScorerUnderTest<T>::ScoresOfPart(const ScoringProblem& problem,
                                            absl::Span<const int64_t> queries,
                                            absl::Span<const int64_t> keys) {
   Forward<T>& forward = BeginScorerStep();
-  ScoreInputs<T> in = Inputs(problem.TakeUnmaskedQueries(queries));
+  ScoreInputs<T> in = Inputs(problem.TakeQueriesWithoutMask(queries));
   in.positions = problem.positions;
   in.positions.first_query += queries[0];
   in.positions.first_key += keys[0];
@@ -322,7 +322,7 @@ TestArray ScorerUnderTest<T>::PrepareKeysInParts(
   int64_t begin = 0;
   for (const int64_t count : parts) {
     PrepareInputs<T> in =
-        KeyInputs(problem.TakeUnmaskedKeys(Range(begin, begin + count)));
+        KeyInputs(problem.TakeKeysWithoutMask(Range(begin, begin + count)));
     in.key_position = problem.positions.first_key + begin;
     in.state = &state;
     prepared.push_back(scorer_->Prepare(forward, in));
@@ -341,9 +341,9 @@ ScoringResult ScorerUnderTest<T>::ComputeContextStepwise(
   std::vector<Var<T>> contexts;
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t now[] = {i};
-    const ScoringProblem step =
-        problem.TakeUnmaskedKeys(Range(0, i + 1)).TakeUnmaskedQueries(now);
-    PrepareInputs<T> keys = KeyInputs(problem.TakeUnmaskedKeys(now));
+    const ScoringProblem step = problem.TakeKeysWithoutMask(Range(0, i + 1))
+                                    .TakeQueriesWithoutMask(now);
+    PrepareInputs<T> keys = KeyInputs(problem.TakeKeysWithoutMask(now));
     keys.key_position = i;
     keys.state = &state;
     prepared.push_back(attention_->Prepare(*forward_, keys));

@@ -67,9 +67,11 @@ struct ScoringProblem {
 
   // The problem restricted to the examples, queries or keys with these indices,
   // without mask and positions.
-  ScoringProblem TakeUnmaskedExamples(absl::Span<const int64_t> indices) const;
-  ScoringProblem TakeUnmaskedQueries(absl::Span<const int64_t> indices) const;
-  ScoringProblem TakeUnmaskedKeys(absl::Span<const int64_t> indices) const;
+  ScoringProblem TakeExamplesWithoutMask(
+      absl::Span<const int64_t> indices) const;
+  ScoringProblem TakeQueriesWithoutMask(
+      absl::Span<const int64_t> indices) const;
+  ScoringProblem TakeKeysWithoutMask(absl::Span<const int64_t> indices) const;
 
   Mask mask() const {
     return {.key_lengths = key_lengths,
@@ -122,11 +124,11 @@ class ScorerUnderTest {
     return Compute(problem, {.want_weights = true, .project_weights = true});
   }
   // Results whose gradients come only from the context. Only
-  // ComputeWithContextGradients() also computes the weights.
+  // ComputeWeightsAndContext() also computes the weights.
   ScoringResult ComputeContextOnly(const ScoringProblem& problem) {
     return Compute(problem, {.want_weights = false, .project_weights = false});
   }
-  ScoringResult ComputeWithContextGradients(const ScoringProblem& problem) {
+  ScoringResult ComputeWeightsAndContext(const ScoringProblem& problem) {
     return Compute(problem, {.want_weights = true, .project_weights = false});
   }
   // The fault that a FaultFinder finds in Compute(). Empty if there is none.

@@ -47,7 +47,7 @@ std::string TermsOf(const std::string& text) {
   return all;
 }
 
-TEST(InnerTermsTest, ATermDependsOnTheQueryTheKeyOrTheDistance) {
+TEST(InnerProductDecompositionTest, ATermDependsOnTheQueryTheKeyOrTheDistance) {
   EXPECT_EQ(TermsOf("q . k"), "+(q . k)");
   EXPECT_EQ(TermsOf("q . k / 2 - abs(i - j)"),
             "+0.5 * (q . k); distance -abs((i - j))");
@@ -63,7 +63,7 @@ TEST(InnerTermsTest, ATermDependsOnTheQueryTheKeyOrTheDistance) {
             "+((A x_i) . (B x_j)); query -(sum(x_i) * s)");
 }
 
-TEST(InnerTermsTest, ADistanceIsAnyFunctionOfTheDifference) {
+TEST(InnerProductDecompositionTest, ADistanceIsAnyFunctionOfTheDifference) {
   for (const char* term :
        {"abs(i - j)", "(i - j)^2", "s * min(abs(j - i), 8)", "cos(f * (i - j))",
         "sum(tanh(w * (i - j)))", "where(i - j < 3, 1, s)", "b[i - j]",
@@ -85,7 +85,7 @@ TEST(InnerTermsTest, ADistanceIsAnyFunctionOfTheDifference) {
   }
 }
 
-TEST(InnerTermsTest, OneProductIsNeeded) {
+TEST(InnerProductDecompositionTest, OneProductIsNeeded) {
   EXPECT_EQ(TermsOf("abs(i - j)"), "none");
   EXPECT_EQ(TermsOf("sum(q) + sum(k)"), "none");
   EXPECT_EQ(TermsOf("tanh(q . k)"), "none");
@@ -94,7 +94,7 @@ TEST(InnerTermsTest, OneProductIsNeeded) {
 
 // A term that may be infinite must not be split off. A blocked kernel would add
 // it to the inner product, and gradients would be NaN.
-TEST(InnerTermsTest, TermsThatMayBeInfiniteAreNotSplitOff) {
+TEST(InnerProductDecompositionTest, TermsThatMayBeInfiniteAreNotSplitOff) {
   for (const char* term :
        {"log(0)", "log(relu(sum(k)))", "1 / (i - j)", "1 / norm(q)",
         "(1 + abs(i - j))^-1", "log(relu(3 - abs(i - j)))"}) {

@@ -283,7 +283,7 @@ TEST(EntropyTest, UsesFractionsOfTheSumOfMagnitudes) {
   EXPECT_EQ(Entropy({0, 0}), 0);
 }
 
-TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
+TEST(TraceDescriptionTest, KeysAndValuesHaveThePositionsOfTheKeys) {
   TraceDescription labels;
   labels.sequences = {{.name = "source", .labels = {"a", "b"}},
                       {.name = "target", .labels = {"c"}}};

@@ -17,7 +17,7 @@ namespace {
 
 const std::vector<int32_t> kIds = {4, 1, 0, 1, 1, 3};
 
-TEST(TokenEmbeddingTest, AddsThePositionToTheScaledEmbedding) {
+TEST(InputEmbeddingTest, AddsThePositionToTheScaledEmbedding) {
   for (const bool scaled : {true, false}) {
     LayerTestHarness<double> run;
     TransformerConfig config = Parse<TransformerConfig>(
@@ -44,7 +44,7 @@ TEST(TokenEmbeddingTest, AddsThePositionToTheScaledEmbedding) {
 
 // The sum of the three embeddings is normalized, as in BERT. The sums 0 and 2
 // must become -1 and 1, before the gain [1, 2] and the bias [0, 10].
-TEST(TokenEmbeddingTest, TypesAreAddedBeforeTheNorm) {
+TEST(InputEmbeddingTest, TypesAreAddedBeforeTheNorm) {
   LayerTestHarness<double> run;
   const InputEmbedding<double> embedding(
       Parse<TransformerConfig>(
@@ -67,7 +67,7 @@ TEST(TokenEmbeddingTest, TypesAreAddedBeforeTheNorm) {
             std::vector<double>({1, 8, -1, 12}));
 }
 
-TEST(TokenEmbeddingTest, GradientsAgreeWithDifferences) {
+TEST(InputEmbeddingTest, GradientsAgreeWithDifferences) {
   LayerTestHarness<double> run;
   const InputEmbedding<double> embedding(
       Parse<TransformerConfig>("width: 4 embedding_dropout: 0.3"), 5,
@@ -79,7 +79,7 @@ TEST(TokenEmbeddingTest, GradientsAgreeWithDifferences) {
       });
 }
 
-TEST(TokenEmbeddingTest, GradientsOfTypesAndTheNorm) {
+TEST(InputEmbeddingTest, GradientsOfTypesAndTheNorm) {
   for (const std::vector<int32_t>& types :
        {std::vector<int32_t>{2, 0, 2, 0, 0, 0}, std::vector<int32_t>{}}) {
     LayerTestHarness<double> run;
@@ -94,7 +94,7 @@ TEST(TokenEmbeddingTest, GradientsOfTypesAndTheNorm) {
   }
 }
 
-TEST(TokenEmbeddingTest, SharesAWeight) {
+TEST(InputEmbeddingTest, SharesAWeight) {
   LayerTestHarness<double> run;
   const EmbeddingLayer<double> other(run.store().Root().Sub("other"), 5, 4);
   const InputEmbedding<double> embedding(Parse<TransformerConfig>("width: 4"),
@@ -103,7 +103,7 @@ TEST(TokenEmbeddingTest, SharesAWeight) {
   EXPECT_EQ(*run.store().FindByName("embedding.weight"), other.weight());
 }
 
-TEST(TokenEmbeddingDeathTest, RefusesAWeightOfAnotherShape) {
+TEST(InputEmbeddingDeathTest, RefusesAWeightOfAnotherShape) {
   LayerTestHarness<double> run;
   const EmbeddingLayer<double> other(run.store().Root().Sub("other"), 6, 4);
   EXPECT_DEATH(InputEmbedding<double>(Parse<TransformerConfig>("width: 4"), 5,

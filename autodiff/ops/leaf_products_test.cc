@@ -102,7 +102,7 @@ TEST(LeafCopyTest, TheSecondProductOfAStepMakesIt) {
   EXPECT_NE(PanelsOf(WeightPart<float>(many.Leaf(tape)), 1, 2), nullptr);
 }
 
-TEST(LeafCopyTest, WithoutAGradientTheEighthProductMakesIt) {
+TEST(LeafCopyTest, WithoutAGradientTheEighthProductMakesTheCopy) {
   OwnWeight weight({5, 3});
   EXPECT_EQ(weight.FirstOfLeaf(true, 1), 2);
   EXPECT_EQ(weight.FirstOfLeaf(false, 1), 8);

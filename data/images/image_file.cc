@@ -19,7 +19,7 @@ namespace regard {
 
 namespace {
 
-absl::StatusOr<DecodedImage> DecodeRows(absl::string_view bytes) {
+absl::StatusOr<InterleavedImage> DecodeRows(absl::string_view bytes) {
   if (absl::StartsWith(bytes, "\x89PNG")) return DecodePng(bytes);
   if (absl::StartsWith(bytes, "\xff\xd8\xff")) return DecodeJpeg(bytes);
   return absl::InvalidArgumentError("must be a PNG or JPEG file");
@@ -36,7 +36,7 @@ uint8_t Luma(const uint8_t* rgb) {
 absl::StatusOr<ByteImage> DecodeImage(absl::string_view bytes,
                                       int64_t channels) {
   REGARD_CHECK(channels == 1 || channels == 3) << channels << " channels";
-  REGARD_ASSIGN_OR_RETURN(const DecodedImage rows, DecodeRows(bytes));
+  REGARD_ASSIGN_OR_RETURN(const InterleavedImage rows, DecodeRows(bytes));
   // Pixel (y, x) of the result is the input pixel first + y * down + x * right.
   int64_t first = 0;
   int64_t down = rows.width;

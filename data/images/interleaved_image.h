@@ -7,7 +7,7 @@
 
 namespace regard {
 
-struct DecodedImage {
+struct InterleavedImage {
   int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 0;             // 1: grey; 3: red, green, blue

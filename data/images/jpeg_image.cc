@@ -62,7 +62,7 @@ absl::Status Damaged(tjhandle decoder) {
 
 }  // namespace
 
-absl::StatusOr<DecodedImage> DecodeJpeg(absl::string_view bytes) {
+absl::StatusOr<InterleavedImage> DecodeJpeg(absl::string_view bytes) {
   const tjhandle decoder = tjInitDecompress();
   if (decoder == nullptr) {
     return absl::UnavailableError("TurboJPEG cannot be initialized");
@@ -79,7 +79,7 @@ absl::StatusOr<DecodedImage> DecodeJpeg(absl::string_view bytes) {
   // such as 4:1:0. Even so, TurboJPEG has read the header and can decode the
   // image.
   if (height < 1 || colors < 0) return Damaged(decoder);
-  DecodedImage rows = {.height = height, .width = width};
+  InterleavedImage rows = {.height = height, .width = width};
   if (rows.height * rows.width > kMaxImagePixels) {
     return absl::InvalidArgumentError(
         absl::StrCat("has ", height, " x ", width, " pixels; at most ",

@@ -11,7 +11,7 @@ namespace regard {
 // Decodes an image. Returns InvalidArgument for invalid bytes and for CMYK
 // images. Treats warnings of libjpeg as errors. JPEG has no checksums, so
 // damaged coefficients may result in different pixels without an error.
-absl::StatusOr<DecodedImage> DecodeJpeg(absl::string_view bytes);
+absl::StatusOr<InterleavedImage> DecodeJpeg(absl::string_view bytes);
 
 }  // namespace regard
 

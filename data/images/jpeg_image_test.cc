@@ -74,7 +74,7 @@ TEST(DecodeJpegTest, ReadsSubsamplingThatHasNoName) {
   for (const auto& [sampling, blocks] :
        {std::pair("\x11\x11\x11", 3), std::pair("\x22\x11\x11", 6),
         std::pair("\x42\x11\x11", 10), std::pair("\x24\x11\x11", 10)}) {
-    const absl::StatusOr<DecodedImage> rows =
+    const absl::StatusOr<InterleavedImage> rows =
         DecodeJpeg(Jpeg("", sampling, blocks));
     ASSERT_TRUE(rows.ok()) << rows.status();
     EXPECT_EQ(rows->channels, 3);

@@ -34,7 +34,7 @@ struct PngReader {
   std::string problem = {};
   png_structp png = nullptr;
   png_infop info = nullptr;
-  DecodedImage rows = {};
+  InterleavedImage rows = {};
   std::vector<png_bytep> row_begins = {};
 };
 
@@ -80,7 +80,7 @@ absl::Status CheckChunks(absl::string_view bytes) {
 bool Decode(PngReader* reader) {
   const png_structp png = reader->png;
   const png_infop info = reader->info;
-  DecodedImage& rows = reader->rows;
+  InterleavedImage& rows = reader->rows;
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_set_read_fn(png, reader, ReadBytes);
   png_set_user_limits(png, kLongestImageSide, kLongestImageSide);
@@ -119,7 +119,7 @@ bool Decode(PngReader* reader) {
 
 }  // namespace
 
-absl::StatusOr<DecodedImage> DecodePng(absl::string_view bytes) {
+absl::StatusOr<InterleavedImage> DecodePng(absl::string_view bytes) {
   REGARD_RETURN_IF_ERROR(CheckChunks(bytes));
   PngReader reader = {.rest = bytes};
   reader.png =

@@ -11,7 +11,7 @@ namespace regard {
 // Decodes an image. Palettes become colours, and 16-bit channels are reduced to
 // their upper 8 bits. Alpha, transparent colours and gamma are ignored. Returns
 // InvalidArgument if the file is incomplete or a checksum is wrong.
-absl::StatusOr<DecodedImage> DecodePng(absl::string_view bytes);
+absl::StatusOr<InterleavedImage> DecodePng(absl::string_view bytes);
 
 }  // namespace regard
 

@@ -26,7 +26,7 @@ class Data;
 struct SentenceData {
   static constexpr char kName[] = "sentence pairs";
 
-  TokenizedCorpus train = {};
+  ParallelCorpusBuilder train = {};
   EvaluationSet dev = {};
   std::vector<EvaluationSet> tests = {};
   // Pairs that are translated at the end of training, before pairs of the test

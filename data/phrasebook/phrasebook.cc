@@ -110,7 +110,7 @@ class Splitter {
   }
 
  private:
-  static void Add(const PhrasebookSentence& sentence, PhrasebookSplit& split) {
+  static void Add(const PhrasebookSentence& sentence, PhrasebookPart& split) {
     split.pairs.push_back(sentence.pair);
     split.constructions.push_back(sentence.construction);
   }
@@ -142,7 +142,7 @@ class Splitter {
   }
 
   // Splits other than `train` get only sentences whose words occur in `train`.
-  void Fill(int size, Meeting meeting, PhrasebookSplit& split) {
+  void Fill(int size, Meeting meeting, PhrasebookPart& split) {
     while (static_cast<int>(split.pairs.size()) < size) {
       const PhrasebookSentence sentence = DrawNew(meeting);
       if (&split == &book_.train) {

@@ -31,7 +31,7 @@ struct PhrasebookOptions {
   int apart_percent = 6;
 };
 
-struct PhrasebookSplit {
+struct PhrasebookPart {
   std::vector<SentencePair> pairs;
   // The construction of pairs[i] has the name constructions[i].
   std::vector<absl::string_view> constructions;
@@ -40,14 +40,14 @@ struct PhrasebookSplit {
 // The splits. No sentence occurs twice, whether in one split or in two splits.
 // All words of the other three splits occur in `train`, on both sides.
 struct Phrasebook {
-  PhrasebookSplit train;
-  PhrasebookSplit dev;
+  PhrasebookPart train;
+  PhrasebookPart dev;
   // New sentences, whose word pairs may all occur in training.
-  PhrasebookSplit test_unseen;
+  PhrasebookPart test_unseen;
   // Sentences with a held-out word pair: a subject and its verb, or a noun and
   // an adjective that describes it. No sentence of `train`, `dev` or
   // `test_unseen` contains both words, in any role.
-  PhrasebookSplit test_unseen_pairs;
+  PhrasebookPart test_unseen_pairs;
 };
 
 // Generates the phrasebook. The result depends only on `options`, and is the

@@ -198,7 +198,7 @@ std::string LinksText(const SentencePair& pair) {
 std::map<std::string, Translation> Translations() {
   const Phrasebook book = MakePhrasebook();
   std::map<std::string, Translation> translations;
-  for (const PhrasebookSplit* split :
+  for (const PhrasebookPart* split :
        {&book.train, &book.dev, &book.test_unseen, &book.test_unseen_pairs}) {
     for (size_t i = 0; i < split->pairs.size(); ++i) {
       const SentencePair& pair = split->pairs[i];

@@ -31,13 +31,13 @@ const Phrasebook& DefaultPhrasebook() {
   return *book;
 }
 
-std::vector<const PhrasebookSplit*> Splits(const Phrasebook& book) {
+std::vector<const PhrasebookPart*> Splits(const Phrasebook& book) {
   return {&book.train, &book.dev, &book.test_unseen, &book.test_unseen_pairs};
 }
 
 std::vector<SentencePair> AllPairs(const Phrasebook& book) {
   std::vector<SentencePair> all;
-  for (const PhrasebookSplit* split : Splits(book)) {
+  for (const PhrasebookPart* split : Splits(book)) {
     all.insert(all.end(), split->pairs.begin(), split->pairs.end());
   }
   return all;
@@ -158,7 +158,7 @@ TEST(PhrasebookTest, SplitsHaveTheConfiguredSizes) {
   EXPECT_THAT(book.dev.pairs, SizeIs(3));
   EXPECT_THAT(book.test_unseen.pairs, SizeIs(5));
   EXPECT_THAT(book.test_unseen_pairs.pairs, SizeIs(7));
-  for (const PhrasebookSplit* split : Splits(book)) {
+  for (const PhrasebookPart* split : Splits(book)) {
     EXPECT_EQ(split->constructions.size(), split->pairs.size());
   }
 }
@@ -221,7 +221,7 @@ TEST(PhrasebookTest, EverySplitHasAllConstructionsOfTheGrammar) {
     EXPECT_TRUE(all.insert(construction.name()).second);
   }
   EXPECT_THAT(all, SizeIs(32));
-  for (const PhrasebookSplit* split :
+  for (const PhrasebookPart* split :
        {&DefaultPhrasebook().train, &DefaultPhrasebook().test_unseen}) {
     for (absl::string_view construction : all) {
       EXPECT_THAT(split->constructions, Contains(construction));
@@ -239,7 +239,7 @@ TEST(PhrasebookTest, SidesHave3To14Tokens) {
 }
 
 TEST(PhrasebookTest, AtLeast30PercentAreNotMonotone) {
-  for (const PhrasebookSplit* split : Splits(DefaultPhrasebook())) {
+  for (const PhrasebookPart* split : Splits(DefaultPhrasebook())) {
     const auto crossed = std::count_if(
         split->pairs.begin(), split->pairs.end(),
         [](const SentencePair& pair) { return !IsMonotone(pair); });
@@ -281,7 +281,7 @@ TEST(PhrasebookTest, HeldOutPairsOccurOnlyInTheirTestSplit) {
   for (uint64_t seed = 1; seed <= 2; ++seed) {
     const PhrasebookOptions options{.seed = seed};
     const Phrasebook book = MakePhrasebook(options);
-    for (const PhrasebookSplit* split :
+    for (const PhrasebookPart* split :
          {&book.train, &book.dev, &book.test_unseen}) {
       for (const SentencePair& pair : split->pairs) {
         EXPECT_FALSE(HasWordsHeldApart(pair, options)) << Text(pair.source);
@@ -323,7 +323,7 @@ TEST(PhrasebookTest, OtherSplitsUseOnlyWordsOfTrain) {
       english.insert(pair.source.begin(), pair.source.end());
       french.insert(pair.target.begin(), pair.target.end());
     }
-    for (const PhrasebookSplit* split :
+    for (const PhrasebookPart* split :
          {&book.dev, &book.test_unseen, &book.test_unseen_pairs}) {
       for (const SentencePair& pair : split->pairs) {
         for (const std::string& word : pair.source) {

@@ -11,7 +11,7 @@ namespace {
 
 using ::regard::testing::IsOk;
 
-TEST(MappedTextTest, IsWhatWasWritten) {
+TEST(TemporaryMappedTextTest, IsWhatWasWritten) {
   TemporaryMappedText mapped;
   std::string expected;
   for (int i = 0; i < 5000; ++i) {
@@ -26,7 +26,7 @@ TEST(MappedTextTest, IsWhatWasWritten) {
   EXPECT_EQ(mapped.text(), expected);
 }
 
-TEST(MappedTextTest, AcceptsEmptyText) {
+TEST(TemporaryMappedTextTest, AcceptsEmptyText) {
   TemporaryMappedText mapped;
   ASSERT_THAT(mapped.FinishAndMap(), IsOk());
   EXPECT_EQ(mapped.text(), "");

@@ -107,7 +107,7 @@ TEST(IsBlankLineTest, MayHaveWhiteSpaceFromVersion1) {
   EXPECT_FALSE(IsBlankLine("\u200b", 1));
 }
 
-TEST(TextCountsTest, SayWhatWasNormalised) {
+TEST(TextCleanupCountsTest, SayWhatWasNormalised) {
   TextCleanupCounts counts = {.carriage_returns = 2, .blank_lines = 1};
   counts.CountUnusualSpaces("a b\u00a0c\td", 1);
   counts.CountUnusualSpaces("a\u00a0c", 0);

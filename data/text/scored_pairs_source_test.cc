@@ -33,7 +33,7 @@ std::string ErrorOf(absl::string_view text) {
   return std::string(Read(text).status().message());
 }
 
-TEST(ScoredPairsTest, SplitsLines) {
+TEST(ScoredPairSplitsTest, SplitsLines) {
   const auto data =
       Read("a b\tc\t4\r\n\n\td\t-1e-1\ne\tf\t0\ng\th\t5\n", 0.25, 0.25, 5);
   ASSERT_TRUE(data.ok()) << data.status();
@@ -52,7 +52,7 @@ TEST(ScoredPairsTest, SplitsLines) {
 
 // The file has one line of 64 KiB more than the limit of 256 MiB, line ends
 // included. The error must be reported in this line.
-TEST(ScoredPairsTest, AllTextIsCapped) {
+TEST(ScoredPairSplitsTest, AllTextIsCapped) {
   const std::string path = absl::StrCat(::testing::TempDir(), "/pairs.tsv.gz");
   const std::string line =
       absl::StrCat("a\t", std::string((1 << 16) - 5, 'b'), "\t1\n");
@@ -67,7 +67,7 @@ TEST(ScoredPairsTest, AllTextIsCapped) {
                          "256 MiB; remove lines"));
 }
 
-TEST(ScoredPairsTest, TestMayTakeAll) {
+TEST(ScoredPairSplitsTest, TestMayTakeAll) {
   const auto data = Read("a\tb\t1\nc\td\t0\n", 0, 1);
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_THAT(data->splits.train, IsEmpty());
@@ -75,7 +75,7 @@ TEST(ScoredPairsTest, TestMayTakeAll) {
   EXPECT_THAT(data->splits.test, SizeIs(2));
 }
 
-TEST(ScoredPairsTest, SaysWhereAFileIsBroken) {
+TEST(ScoredPairSplitsTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(ErrorOf("a\tb\t1\na\t1\n"),
               HasSubstr("pairs.tsv:2:1: error: each line must be two texts and "
                         "a number, separated by tabs; got 1 tabs"));

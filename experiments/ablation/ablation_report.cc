@@ -32,7 +32,7 @@ constexpr size_t kMaxSources = 2;
 constexpr size_t kMaxSquares = 50'000;
 
 // The runs with equal coordinates.
-using GridCell = std::vector<const RunInGrid*>;
+using GridCell = std::vector<const ComparedRun*>;
 
 // The label of the folded tables below the primary metric.
 constexpr char kOtherMetrics[] = "Other metrics";
@@ -41,7 +41,7 @@ constexpr char kOtherMetrics[] = "Other metrics";
 std::vector<GridCell> CellsOf(const ResultGrid& grid) {
   std::vector<GridCell> cells;
   std::map<std::vector<size_t>, size_t> index;
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     const auto place = index.emplace(run.coordinates, cells.size()).first;
     cells.resize(index.size());
     cells[place->second].push_back(&run);
@@ -54,7 +54,7 @@ std::vector<GridCell> CellsOf(const ResultGrid& grid) {
 std::string GridSummary(const ResultGrid& grid) {
   std::set<std::string> seeds;
   size_t missing = 0;
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     seeds.insert(run.seed);
     if (!run.missing.empty()) ++missing;
   }
@@ -80,7 +80,7 @@ Table TableOfMetrics(const ResultGrid& grid,
 }
 
 std::vector<std::string> LabelsOf(const ResultGrid& grid,
-                                  const RunInGrid& run) {
+                                  const ComparedRun& run) {
   std::vector<std::string> labels;
   for (size_t a = 0; a < grid.axes.size(); ++a) {
     labels.push_back(grid.axes[a].values[run.coordinates[a]].label);
@@ -97,13 +97,13 @@ Table ResultsTable(const ResultGrid& grid,
   for (const GridCell& cell : CellsOf(grid)) {
     std::vector<std::string> row = LabelsOf(grid, *cell[0]);
     const size_t finished = std::ranges::count_if(
-        cell, [](const RunInGrid* run) { return run->missing.empty(); });
+        cell, [](const ComparedRun* run) { return run->missing.empty(); });
     row.push_back(finished == cell.size()
                       ? absl::StrCat(finished)
                       : absl::StrCat(finished, " of ", cell.size()));
     for (const std::string& metric : metrics) {
       std::vector<double> values;
-      for (const RunInGrid* run : cell) {
+      for (const ComparedRun* run : cell) {
         const auto found = run->status.metrics.find(metric);
         if (found != run->status.metrics.end()) values.push_back(found->second);
       }
@@ -126,7 +126,7 @@ Table ResultsTable(const ResultGrid& grid,
 
 Table MissingTable(const ResultGrid& grid) {
   Table table = {{"run", "seed", "reason"}};
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     if (run.missing.empty()) continue;
     table.rows.push_back({CellName(grid, run), run.seed, run.missing});
   }
@@ -149,7 +149,7 @@ Table LabelsTable(const ResultGrid& grid) {
 
 // Whether all runs that have a config set `field` to the same value.
 bool IsShared(const ResultGrid& grid, const ResolvedField& field) {
-  return std::ranges::all_of(grid.runs, [&](const RunInGrid& run) {
+  return std::ranges::all_of(grid.runs, [&](const ComparedRun& run) {
     return run.config.empty() ||
            std::ranges::any_of(run.config, [&](const ResolvedField& other) {
              return other.path == field.path && other.value == field.value &&
@@ -160,11 +160,11 @@ bool IsShared(const ResultGrid& grid, const ResolvedField& field) {
 
 // Returns a text such as " They also share the data data.path (SHA-256
 // 12345678...)." for the data that all runs share, or "" if they share none.
-std::string SharedData(const ResultGrid& grid, const RunInGrid& first) {
+std::string SharedData(const ResultGrid& grid, const ComparedRun& first) {
   std::vector<std::string> parts;
   for (const auto& [name, digest] : first.data) {
     const bool shared =
-        std::ranges::all_of(grid.runs, [&](const RunInGrid& run) {
+        std::ranges::all_of(grid.runs, [&](const ComparedRun& run) {
           const auto found = run.data.find(name);
           return run.data.empty() ||
                  (found != run.data.end() && found->second == digest);
@@ -182,7 +182,7 @@ std::string SharedData(const ResultGrid& grid, const RunInGrid& first) {
 // runs have no times.
 std::string TrainingTime(const ResultGrid& grid) {
   double seconds = 0;
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     if (run.records.empty()) continue;
     seconds += run.records.back().seconds.value_or(0);
   }
@@ -219,7 +219,7 @@ std::string SharedConfig(const std::vector<std::string>& files,
 std::vector<Block> SharedBlocks(const ResultGrid& grid) {
   const std::string size = absl::StrCat(GridSummary(grid), TrainingTime(grid));
   const auto first = std::ranges::find_if(
-      grid.runs, [](const RunInGrid& run) { return !run.config.empty(); });
+      grid.runs, [](const ComparedRun& run) { return !run.config.empty(); });
   if (first == grid.runs.end()) return {size};
   std::vector<std::string> files;
   std::vector<std::string> overrides;
@@ -268,7 +268,7 @@ Section ResultsSection(const ResultGrid& grid) {
 // Returns the fields of the first run that has a config.
 std::string FieldsText(const ResultGrid& grid) {
   std::string text;
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     if (!text.empty()) break;
     for (const ResolvedField& field : run.config) {
       if (field.value == "{...}") continue;
@@ -288,20 +288,21 @@ std::string CsvRow(const std::vector<std::string>& cells) {
   return absl::StrCat(absl::StrJoin(quoted, ","), "\n");
 }
 
-const LabelledMatrix* FindMap(const RunInGrid& run, const std::string& title) {
+const LabelledMatrix* FindMap(const ComparedRun& run,
+                              const std::string& title) {
   const auto found = std::ranges::find(run.maps, title, &LabelledMatrix::title);
   return found == run.maps.end() ? nullptr : &*found;
 }
 
 Section SideBySide(const ResultGrid& grid,
-                   const std::vector<const RunInGrid*>& runs,
+                   const std::vector<const ComparedRun*>& runs,
                    const std::string& source) {
   Maps maps = {.side_by_side = true};
   std::vector<std::string> without;
   std::vector<std::string> left_out;
   std::string shown_source;
   size_t squares = 0;
-  for (const RunInGrid* run : runs) {
+  for (const ComparedRun* run : runs) {
     const std::string cell = CellName(grid, *run);
     const LabelledMatrix* const map = FindMap(*run, source);
     if (map == nullptr) {
@@ -395,7 +396,7 @@ std::string AblationCsv(const ResultGrid& grid) {
   const std::set<std::string> metrics = AllMetrics(grid);
   std::string text =
       CsvRow(TableOfMetrics(grid, {"seed", "state"}, metrics).header);
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     std::vector<std::string> row = LabelsOf(grid, run);
     row.push_back(run.seed);
     row.push_back(run.missing.empty() ? "finished" : "missing");
@@ -419,7 +420,7 @@ std::vector<Plot> CurvePlots(const ResultGrid& grid) {
       curves;
   std::vector<int64_t> finished(cells.size());
   for (size_t c = 0; c < cells.size(); ++c) {
-    for (const RunInGrid* run : cells[c]) {
+    for (const ComparedRun* run : cells[c]) {
       if (!run->missing.empty()) continue;
       ++finished[c];
       for (const auto& [metric, curve] : CurvesOf(run->records)) {
@@ -454,17 +455,17 @@ std::vector<Plot> CurvePlots(const ResultGrid& grid) {
 }
 
 std::vector<Section> AttentionSideBySide(const ResultGrid& grid) {
-  std::vector<const RunInGrid*> runs;
+  std::vector<const ComparedRun*> runs;
   const auto first = std::ranges::find_if(
-      grid.runs, [](const RunInGrid& run) { return !run.maps.empty(); });
-  for (const RunInGrid& run : grid.runs) {
+      grid.runs, [](const ComparedRun& run) { return !run.maps.empty(); });
+  for (const ComparedRun& run : grid.runs) {
     if (first != grid.runs.end() && run.seed == first->seed) {
       runs.push_back(&run);
     }
   }
   std::vector<std::string> titles;     // titles in order of appearance
   std::map<std::string, int> showing;  // number of runs that show each title
-  for (const RunInGrid* run : runs) {
+  for (const ComparedRun* run : runs) {
     for (const LabelledMatrix& map : run->maps) {
       // Counts a run only once if several of its maps have the same title.
       if (FindMap(*run, map.title) != &map) continue;

@@ -30,7 +30,7 @@ ResultGrid TwoCells(const std::string& config) {
   grid.name = "widths";
   grid.axes = {{"width", {{"8", {"width=8"}}, {"16", {"width=16"}}}, 0}};
   for (size_t i = 0; i < 2; ++i) {
-    RunInGrid run;
+    ComparedRun run;
     run.coordinates = {i};
     run.seed = std::to_string(0);
     run.status.metrics = {{"dev/loss", 1.0 + static_cast<double>(i)}};
@@ -59,7 +59,7 @@ ResultGrid ThreeWidths(int seeds) {
        1}};
   for (size_t width = 0; width < 3; ++width) {
     for (int seed = 0; seed < seeds; ++seed) {
-      RunInGrid& run = grid.runs.emplace_back();
+      ComparedRun& run = grid.runs.emplace_back();
       run.coordinates = {width};
       run.seed = std::to_string(seed);
       run.config = *ParseResolvedFields("rate: 1\nmodel {\nwidth: 8\n}\n");
@@ -130,7 +130,7 @@ TEST(AblationReportTest, NamesTheDataThatAllRunsShareAndTheirTime) {
                        {"data.dev_path", std::string(64, 'b')}};
   grid.runs[1].data = {{"data.path", std::string(64, 'a')},
                        {"data.dev_path", std::string(64, 'c')}};
-  for (RunInGrid& run : grid.runs) {
+  for (ComparedRun& run : grid.runs) {
     run.config.front().origin = "--set";
     run.records = {{.step = 1, .seconds = 1}, {.step = 2, .seconds = 90}};
   }
@@ -155,7 +155,7 @@ TEST(AblationReportTest, FoldsAllMetricsButThePrimaryOne) {
 // standard deviation is above 1. The interval must not exceed 1.
 TEST(AblationReportTest, IntervalsStayInTheRangeOfTheMetric) {
   ResultGrid grid = TwoCells("width: 16\n");
-  RunInGrid run = grid.runs[0];
+  ComparedRun run = grid.runs[0];
   for (const double accuracy : {1.0, 1.0, 0.4}) {
     run.seed = absl::StrCat("1", grid.runs.size());
     run.status.metrics = {{"dev/accuracy", accuracy}};
@@ -179,7 +179,7 @@ TEST(AblationReportTest, CountsAnExampleOfSeveralRunsOnce) {
   const auto examples_of = [&] { return ReportMarkdown(AblationReport(grid)); };
   EXPECT_THAT(examples_of(), HasSubstr("| 6 | 8 | -0.25 |"));
   // One of the eight examples differs between seeds, so seven are shared.
-  for (RunInGrid& run : grid.runs) {
+  for (ComparedRun& run : grid.runs) {
     run.sets[0].examples[7].input = absl::StrCat("of seed ", run.seed);
   }
   EXPECT_THAT(examples_of(),
@@ -224,7 +224,7 @@ TEST(AblationCsvTest, QuotesSeparatorsAndLineBreaks) {
 ResultGrid RunsOf(const std::vector<std::vector<int64_t>>& steps) {
   ResultGrid grid;
   for (size_t i = 0; i < steps.size(); ++i) {
-    RunInGrid& run = grid.runs.emplace_back();
+    ComparedRun& run = grid.runs.emplace_back();
     run.seed = std::to_string(i);
     for (const int64_t step : steps[i]) {
       run.records.push_back(
@@ -262,7 +262,7 @@ TEST(CurvePlotsTest, TheLastStepsOfRunsAreNotACurve) {
 TEST(AblationReportTest, NamesCellsWithoutAttention) {
   ResultGrid grid = TwoCells("rate: 1\nwidth: 16\n");
   grid.axes[0].values.push_back({"32", {"width=32"}});
-  RunInGrid run = grid.runs[1];
+  ComparedRun run = grid.runs[1];
   run.coordinates = {2};
   run.maps.clear();
   grid.runs.push_back(run);
@@ -292,7 +292,7 @@ ResultGrid GridOf(const std::vector<std::vector<LabelledMatrix>>& maps) {
   ResultGrid grid;
   grid.axes = {{"score", {{"additive", {}}, {"dot", {}}, {"cosine", {}}}, 0}};
   for (size_t i = 0; i < maps.size(); ++i) {
-    RunInGrid run;
+    ComparedRun run;
     run.coordinates = {i / 2};
     run.seed = std::to_string(i % 2);
     run.maps = maps[i];

@@ -23,19 +23,20 @@ namespace regard {
 namespace {
 
 struct Pair {
-  const RunInGrid* value;
-  const RunInGrid* baseline;
+  const ComparedRun* value;
+  const ComparedRun* baseline;
 };
 
 // Pairs each run at the given value of the axis with the run that differs only
 // in having the baseline value.
 std::vector<Pair> PairsOf(const ResultGrid& grid, size_t axis, size_t value) {
-  std::map<std::pair<std::vector<size_t>, std::string>, const RunInGrid*> runs;
-  for (const RunInGrid& run : grid.runs) {
+  std::map<std::pair<std::vector<size_t>, std::string>, const ComparedRun*>
+      runs;
+  for (const ComparedRun& run : grid.runs) {
     runs[{run.coordinates, run.seed}] = &run;
   }
   std::vector<Pair> pairs;
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     if (run.coordinates[axis] != value) continue;
     std::vector<size_t> partner = run.coordinates;
     partner[axis] = grid.axes[axis].baseline;
@@ -51,7 +52,7 @@ struct MeasuredSet {
   const MetricOverExamples* metric = nullptr;
 };
 
-MeasuredSet FindMeasuredSet(const RunInGrid& run, const std::string& metric) {
+MeasuredSet FindMeasuredSet(const ComparedRun& run, const std::string& metric) {
   for (const EvaluatedSet& set : run.sets) {
     for (const MetricOverExamples& candidate : set.metrics) {
       if (candidate.name == metric) return {&set, &candidate};

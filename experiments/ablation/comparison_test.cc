@@ -29,7 +29,7 @@ ResultGrid GridOf(const std::vector<std::vector<double>>& values) {
                 0}};
   for (size_t v = 0; v < values.size(); ++v) {
     for (size_t seed = 0; seed < values[v].size(); ++seed) {
-      RunInGrid run;
+      ComparedRun run;
       run.coordinates = {v};
       run.seed = std::to_string(seed);
       if (values[v][seed] < 0) {
@@ -104,9 +104,9 @@ TEST(CompareWithBaselines, SaysWhereANumberIsNotFinite) {
 TEST(CompareWithBaselines, AveragesOverOtherAxesAndCountsSeeds) {
   ResultGrid grid = GridOf({{1, 2}, {3, 5}});
   grid.axes.push_back({"width", {{"8", {"w=8"}}, {"16", {"w=16"}}}, 1});
-  std::vector<RunInGrid> twice;
+  std::vector<ComparedRun> twice;
   for (const size_t width : {0, 1}) {
-    for (RunInGrid run : grid.runs) {
+    for (ComparedRun run : grid.runs) {
       run.coordinates.push_back(width);
       // The loss of dot is lower by 2 and 3 at the first width, and by 4 and 6
       // at the second.
@@ -184,7 +184,7 @@ TEST(ConfoundedComparisons, LooksAtEveryAxis) {
   ResultGrid grid = GridOf({{1, 2}});
   grid.axes.push_back({"width", {{"8", {"w=8"}}, {"16", {"w=16"}}}, 0});
   for (size_t width : {0, 1}) {
-    RunInGrid& run = grid.runs[width];
+    ComparedRun& run = grid.runs[width];
     run.seed = "0";
     run.coordinates.push_back(width);
     run.config = *ParseResolvedFields(width == 0 ? "rate: 1\nw: 8\n"
@@ -229,7 +229,7 @@ TEST(CompareWithBaselines, ComparesOverExamplesToo) {
 TEST(CompareWithBaselines, ComparingExamplesRequiresAllRunsAndEqualExamples) {
   const ResultGrid whole = [] {
     ResultGrid grid = GridOf({{0.25, 0.25}, {0.75, 0.75}});
-    for (RunInGrid& run : grid.runs) run.sets = {EightExamples(2)};
+    for (ComparedRun& run : grid.runs) run.sets = {EightExamples(2)};
     return grid;
   }();
   EXPECT_TRUE(CompareWithBaselines(whole)[0].over_examples.has_value());

@@ -33,7 +33,7 @@ std::string ValueName(const Axis& axis, size_t value) {
   return absl::StrCat(axis.name.substr(last), " ", label);
 }
 
-std::string CellName(const ResultGrid& grid, const RunInGrid& run) {
+std::string CellName(const ResultGrid& grid, const ComparedRun& run) {
   std::vector<std::string> names;
   for (size_t a = 0; a < grid.axes.size(); ++a) {
     names.push_back(ValueName(grid.axes[a], run.coordinates[a]));
@@ -43,7 +43,7 @@ std::string CellName(const ResultGrid& grid, const RunInGrid& run) {
 
 std::set<std::string> AllMetrics(const ResultGrid& grid) {
   std::set<std::string> all;
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     for (const auto& [name, value] : run.status.metrics) all.insert(name);
   }
   return all;
@@ -74,7 +74,7 @@ std::string PrimaryMetric(const ResultGrid& grid) {
   if (shown.empty() || !grid.metrics.empty()) {
     return shown.empty() ? "" : shown[0];
   }
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     for (const MetricInfo& info : run.metric_infos) {
       for (const std::string& name : shown) {
         if (FindMetric(run.metric_infos, name) == &info) return name;
@@ -85,7 +85,7 @@ std::string PrimaryMetric(const ResultGrid& grid) {
 }
 
 Better DirectionOf(const ResultGrid& grid, const std::string& metric) {
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     const MetricInfo* const info = FindMetric(run.metric_infos, metric);
     if (info != nullptr && info->better != Better::kNeither) {
       return info->better;
@@ -107,8 +107,8 @@ bool IsAnnotation(absl::string_view path) {
   return path == "name" || path == "note" || path == "tags";
 }
 
-absl::StatusOr<RunInGrid> ReadRunSummary(const std::string& folder) {
-  RunInGrid run = {.label = folder};
+absl::StatusOr<ComparedRun> ReadRunSummary(const std::string& folder) {
+  ComparedRun run = {.label = folder};
   REGARD_ASSIGN_OR_RETURN(run.metric_infos, ReadRunDescription(folder));
   const std::string path = JoinPath(folder, "resolved.textproto");
   REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
@@ -123,9 +123,9 @@ absl::StatusOr<RunInGrid> ReadRunSummary(const std::string& folder) {
   return run;
 }
 
-absl::StatusOr<RunInGrid> ReadRun(const std::string& folder,
-                                  const Aggregates& aggregates) {
-  REGARD_ASSIGN_OR_RETURN(RunInGrid run, ReadRunSummary(folder));
+absl::StatusOr<ComparedRun> ReadRun(const std::string& folder,
+                                    const Aggregates& aggregates) {
+  REGARD_ASSIGN_OR_RETURN(ComparedRun run, ReadRunSummary(folder));
   const std::string examples = JoinPath(folder, "examples.jsonl");
   if (PathExists(examples)) {
     REGARD_ASSIGN_OR_RETURN(run.sets, ReadExamples(examples, aggregates));
@@ -139,8 +139,8 @@ constexpr int64_t kMaxBytes = int64_t{1} << 28;
 
 }  // namespace
 
-absl::StatusOr<RunInGrid> ReadFinishedRun(const std::string& folder,
-                                          const Aggregates& aggregates) {
+absl::StatusOr<ComparedRun> ReadFinishedRun(const std::string& folder,
+                                            const Aggregates& aggregates) {
   const std::string path = JoinPath(folder, "failure.txt");
   if (PathExists(path)) {
     REGARD_ASSIGN_OR_RETURN(const std::string failure,
@@ -150,7 +150,7 @@ absl::StatusOr<RunInGrid> ReadFinishedRun(const std::string& folder,
           absl::StrCat("failed: ", absl::StripAsciiWhitespace(failure)));
     }
   }
-  REGARD_ASSIGN_OR_RETURN(RunInGrid run, ReadRun(folder, aggregates));
+  REGARD_ASSIGN_OR_RETURN(ComparedRun run, ReadRun(folder, aggregates));
   if (const std::string unfinished = UnfinishedText(run.status);
       !unfinished.empty()) {
     return absl::FailedPreconditionError(unfinished);

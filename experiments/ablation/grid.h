@@ -33,7 +33,7 @@ struct Axis {
   size_t baseline = 0;  // index of the value that all others are compared with
 };
 
-struct RunInGrid {
+struct ComparedRun {
   // The label of the run, or the run folder as the user typed it.
   std::string label = {};
   // The index of the run's value on each axis.
@@ -57,12 +57,12 @@ bool IsAnnotation(absl::string_view path);
 
 // Reads run.json, resolved.textproto and status.json, which are small files. An
 // error names the file.
-absl::StatusOr<RunInGrid> ReadRunSummary(const std::string& folder);
+absl::StatusOr<ComparedRun> ReadRunSummary(const std::string& folder);
 
 // Like ReadRunSummary(), but also reads examples.jsonl if it exists. Skips
 // metrics whose aggregate is unknown. An error names the file.
-absl::StatusOr<RunInGrid> ReadRun(const std::string& folder,
-                                  const Aggregates& aggregates);
+absl::StatusOr<ComparedRun> ReadRun(const std::string& folder,
+                                    const Aggregates& aggregates);
 
 // A grid of runs. Coordinates are in range, and no two runs have the same
 // coordinates and the same seed.
@@ -73,7 +73,7 @@ struct ResultGrid {
   std::vector<std::string> metrics = {};
   std::string primary = {};  // see PrimaryMetric
   std::vector<Axis> axes = {};
-  std::vector<RunInGrid> runs = {};
+  std::vector<ComparedRun> runs = {};
 };
 
 // Returns the label of a value, such as "dot". If the label is a number or a
@@ -82,7 +82,7 @@ std::string ValueName(const Axis& axis, size_t value);
 
 // Returns the name of the run's cell, such as "dot", or "width 64, dot" with
 // two axes.
-std::string CellName(const ResultGrid& grid, const RunInGrid& run);
+std::string CellName(const ResultGrid& grid, const ComparedRun& run);
 
 // Returns the metrics that at least one run has.
 std::set<std::string> AllMetrics(const ResultGrid& grid);
@@ -113,8 +113,8 @@ std::string Pluralize(size_t count, absl::string_view noun);
 // Reads the results of a finished run from its folder. If this is not possible,
 // the error contains the text of failure.txt, the state of the run, or the file
 // that cannot be read.
-absl::StatusOr<RunInGrid> ReadFinishedRun(const std::string& folder,
-                                          const Aggregates& aggregates);
+absl::StatusOr<ComparedRun> ReadFinishedRun(const std::string& folder,
+                                            const Aggregates& aggregates);
 
 }  // namespace regard
 

@@ -25,7 +25,7 @@ std::vector<double> ValuesBySeed(const ResultGrid& grid,
                                  const Belongs& belongs) {
   std::vector<std::string> seeds;  // seeds in the order of the runs
   std::map<std::string, std::vector<double>> by_seed;
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     const auto found = run.status.metrics.find(metric);
     if (!belongs(run) || found == run.status.metrics.end()) continue;
     if (by_seed[run.seed].empty()) seeds.push_back(run.seed);
@@ -40,7 +40,7 @@ std::vector<double> ValuesBySeed(const ResultGrid& grid,
 
 std::vector<double> ValuesOf(const ResultGrid& grid, const std::string& metric,
                              size_t axis, size_t value) {
-  return ValuesBySeed(grid, metric, [&](const RunInGrid& run) {
+  return ValuesBySeed(grid, metric, [&](const ComparedRun& run) {
     return run.coordinates[axis] == value;
   });
 }
@@ -116,12 +116,12 @@ ForestPlot ArmsPlot(const ResultGrid& grid, const std::string& metric) {
   ForestPlot plot = {.title = absl::StrCat(metric, " of each combination"),
                      .metric = MetricWithDirection(grid, metric)};
   std::vector<std::vector<size_t>> arms;
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     if (std::ranges::count(arms, run.coordinates) > 0) continue;
     arms.push_back(run.coordinates);
     plot.rows.push_back(
         {.label = CellName(grid, run),
-         .values = ValuesBySeed(grid, metric, [&](const RunInGrid& other) {
+         .values = ValuesBySeed(grid, metric, [&](const ComparedRun& other) {
            return other.coordinates == run.coordinates;
          })});
   }

@@ -29,7 +29,7 @@ ResultGrid TwoByTwo(int seeds) {
   for (int seed = 0; seed < seeds; ++seed) {
     for (size_t score = 0; score < 2; ++score) {
       for (size_t width = 0; width < 2; ++width) {
-        RunInGrid& run = grid.runs.emplace_back();
+        ComparedRun& run = grid.runs.emplace_back();
         run.coordinates = {score, width};
         run.seed = std::to_string(seed);
         run.metric_infos = {{"accuracy", "", "", Better::kHigher},
@@ -62,7 +62,7 @@ TEST(ResultInWordsTest, SaysWhatDiffersAndWhatDoesNot) {
 TEST(ResultInWordsTest, JudgesByTheDirectionOfTheMetric) {
   ResultGrid grid = TwoByTwo(8);
   grid.primary = "test/loss";
-  for (RunInGrid& run : grid.runs) {
+  for (ComparedRun& run : grid.runs) {
     run.status.metrics["test/loss"] +=
         std::stod(run.seed) * 0.125 * static_cast<double>(run.coordinates[0]);
   }
@@ -81,7 +81,7 @@ TEST(ResultInWordsTest, SaysThatSeedsAreTooFew) {
 
 TEST(ResultInWordsTest, DoesNotJudgeIfRunsAreMissing) {
   ResultGrid grid = TwoByTwo(8);
-  RunInGrid& run = grid.runs[3];  // score dot, width 16
+  ComparedRun& run = grid.runs[3];  // score dot, width 16
   run.missing = "failed";
   run.status.metrics.clear();
   EXPECT_EQ(Words(grid),
@@ -93,7 +93,7 @@ TEST(ResultInWordsTest, DoesNotJudgeIfRunsAreMissing) {
 TEST(ResultInWordsTest, BeginsWithWhatDiffers) {
   ResultGrid grid = TwoByTwo(8);
   std::swap(grid.axes[0], grid.axes[1]);
-  for (RunInGrid& run : grid.runs) {
+  for (ComparedRun& run : grid.runs) {
     std::swap(run.coordinates[0], run.coordinates[1]);
   }
   EXPECT_EQ(Words(grid), Words(TwoByTwo(8)));
@@ -135,7 +135,7 @@ TEST(ResultPictureTest, ShowsEachAxisAndEachCombination) {
 TEST(PrimaryMetricTest, IsTheFirstThatTheTaskDeclaresOnTest) {
   ResultGrid grid = TwoByTwo(1);
   EXPECT_EQ(PrimaryMetric(grid), "test/accuracy");
-  for (RunInGrid& run : grid.runs) {
+  for (ComparedRun& run : grid.runs) {
     std::swap(run.metric_infos[0], run.metric_infos[1]);
   }
   EXPECT_EQ(PrimaryMetric(grid), "test/loss");

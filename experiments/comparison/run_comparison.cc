@@ -59,7 +59,8 @@ std::string Change(absl::string_view what, absl::string_view before,
   return absl::StrCat(what, ": ", Arrow(before, after), "\n");
 }
 
-std::optional<double> MetricOf(const RunInGrid& run, const std::string& name) {
+std::optional<double> MetricOf(const ComparedRun& run,
+                               const std::string& name) {
   const auto metric = run.status.metrics.find(name);
   if (metric == run.status.metrics.end()) return std::nullopt;
   return metric->second;
@@ -88,14 +89,14 @@ std::string WeightsText(const std::string& before, const std::string& after) {
   return before == after ? "bit-identical" : "differ";
 }
 
-std::string SeedOf(const RunInGrid& run) {
+std::string SeedOf(const ComparedRun& run) {
   for (const ResolvedField& field : run.config) {
     if (field.path == "seed") return field.value;
   }
   return "";
 }
 
-bool DifferInSeedAlone(const RunInGrid& a, const RunInGrid& b) {
+bool DifferInSeedAlone(const ComparedRun& a, const ComparedRun& b) {
   const auto differences = DiffResolvedFields(a.config, b.config);
   return SeedOf(a) != SeedOf(b) &&
          std::all_of(differences.begin(), differences.end(),
@@ -109,13 +110,13 @@ bool DifferInSeedAlone(const RunInGrid& a, const RunInGrid& b) {
 // run of another value with the same seed. Any other run needs a baseline run
 // with the same seed.
 std::vector<std::string> RunsWithoutPartner(const ResultGrid& grid) {
-  const auto is_baseline = [&grid](const RunInGrid& run) {
+  const auto is_baseline = [&grid](const ComparedRun& run) {
     return run.coordinates[0] == grid.axes[0].baseline;
   };
   std::vector<std::string> labels;
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     const bool has_partner = std::any_of(
-        grid.runs.begin(), grid.runs.end(), [&](const RunInGrid& other) {
+        grid.runs.begin(), grid.runs.end(), [&](const ComparedRun& other) {
           return other.seed == run.seed &&
                  is_baseline(other) != is_baseline(run);
         });
@@ -130,8 +131,8 @@ Table IntervalsTable(const ResultGrid& grid) {
   // Uses the same seed for all runs, so that runs with equal examples are
   // resampled equally.
   constexpr uint64_t kSeed = 0;
-  std::map<std::string, std::map<const RunInGrid*, std::string>> cells;
-  for (const RunInGrid& run : grid.runs) {
+  std::map<std::string, std::map<const ComparedRun*, std::string>> cells;
+  for (const ComparedRun& run : grid.runs) {
     for (const auto& [name, interval] : BootstrapConfidence(run.sets, kSeed)) {
       const std::optional<double> value = MetricOf(run, name);
       if (!value.has_value()) continue;
@@ -140,7 +141,7 @@ Table IntervalsTable(const ResultGrid& grid) {
     }
   }
   Table table = {{"run", "seed"}};
-  for (const RunInGrid& run : grid.runs) {
+  for (const ComparedRun& run : grid.runs) {
     table.rows.push_back({run.label, run.seed});
   }
   for (auto& [name, of_runs] : cells) {
@@ -155,7 +156,8 @@ Table IntervalsTable(const ResultGrid& grid) {
 
 }  // namespace
 
-std::string RunComparisonText(const RunInGrid& before, const RunInGrid& after) {
+std::string RunComparisonText(const ComparedRun& before,
+                              const ComparedRun& after) {
   Table fields;
   for (const FieldDifference& difference :
        DiffResolvedFields(before.config, after.config)) {
@@ -188,10 +190,10 @@ std::string RunComparisonText(const RunInGrid& before, const RunInGrid& after) {
       "\n");
 }
 
-std::string StatesText(absl::Span<const RunInGrid> runs) {
+std::string StatesText(absl::Span<const ComparedRun> runs) {
   Table table = {{"run", "state", "step"}};
   std::vector<std::string> unfinished;
-  for (const RunInGrid& run : runs) {
+  for (const ComparedRun& run : runs) {
     table.rows.push_back({run.label, std::string(StateName(run.status.state)),
                           absl::StrCat(run.status.step)});
     if (!UnfinishedText(run.status).empty()) unfinished.push_back(run.label);
@@ -205,13 +207,13 @@ std::string StatesText(absl::Span<const RunInGrid> runs) {
   return text;
 }
 
-ResultGrid GridOfRuns(absl::Span<const RunInGrid> runs) {
-  std::vector<std::vector<const RunInGrid*>> values;
-  for (const RunInGrid& run : runs) {
+ResultGrid GridOfRuns(absl::Span<const ComparedRun> runs) {
+  std::vector<std::vector<const ComparedRun*>> values;
+  for (const ComparedRun& run : runs) {
     const auto found =
         std::find_if(values.begin(), values.end(), [&](const auto& value) {
           return std::all_of(value.begin(), value.end(),
-                             [&](const RunInGrid* other) {
+                             [&](const ComparedRun* other) {
                                return DifferInSeedAlone(*other, run);
                              });
         });
@@ -224,16 +226,16 @@ ResultGrid GridOfRuns(absl::Span<const RunInGrid> runs) {
   // If all runs differ only in their seeds, compares each run with the first.
   if (values.size() == 1) {
     values.clear();
-    for (const RunInGrid& run : runs) values.push_back({&run});
+    for (const ComparedRun& run : runs) values.push_back({&run});
   }
   ResultGrid grid = {.axes = {{.name = "run"}}};
-  for (const std::vector<const RunInGrid*>& value : values) {
-    for (const RunInGrid* run : value) {
+  for (const std::vector<const ComparedRun*>& value : values) {
+    for (const ComparedRun* run : value) {
       const RunState state = run->status.state;
       if (state == RunState::kRunning || state == RunState::kInterrupted) {
         continue;
       }
-      RunInGrid& added = grid.runs.emplace_back(*run);
+      ComparedRun& added = grid.runs.emplace_back(*run);
       added.coordinates = {grid.axes[0].values.size()};
       added.seed = values.size() == runs.size() ? "" : SeedOf(*run);
       added.sets = FinalSets(std::move(added.sets));
@@ -276,11 +278,11 @@ std::string SignificanceText(const ResultGrid& grid) {
   return text;
 }
 
-nlohmann::ordered_json ComparisonJson(absl::Span<const RunInGrid> runs) {
+nlohmann::ordered_json ComparisonJson(absl::Span<const ComparedRun> runs) {
   using Json = nlohmann::ordered_json;
   const ResultGrid grid = GridOfRuns(runs);
   Json json = {{"runs", Json::array()}};
-  for (const RunInGrid& run : runs) {
+  for (const ComparedRun& run : runs) {
     Json& entry = json["runs"].emplace_back();
     entry = {{"run", run.label},
              {"state", StateName(run.status.state)},

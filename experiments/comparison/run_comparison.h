@@ -14,12 +14,13 @@ namespace regard {
 // Returns lines to print: each field that differs as "before -> after", each
 // metric with its change, and whether the weights are bit-identical. If only
 // one run has a field or metric, reports it as missing from the other run.
-std::string RunComparisonText(const RunInGrid& before, const RunInGrid& after);
+std::string RunComparisonText(const ComparedRun& before,
+                              const ComparedRun& after);
 
 // Returns lines to print: the state and the step of each run, and the runs that
 // are not compared because they have not finished. Empty for two finished runs,
 // for which RunComparisonText() reports the states.
-std::string StatesText(absl::Span<const RunInGrid> runs);
+std::string StatesText(absl::Span<const ComparedRun> runs);
 
 // Returns the runs as a grid with one axis, "run", whose baseline is the first
 // run. Uses the test sets, or the dev sets if there are no test sets.
@@ -27,9 +28,9 @@ std::string StatesText(absl::Span<const RunInGrid> runs);
 // Runs that differ only in `seed` and annotations (IsAnnotation()) form one
 // value. If all runs differ only in these fields, each run is a value. The grid
 // does not include running and interrupted runs, because they may still finish,
-// but it has their values. In a failed run, RunInGrid::missing states the
+// but it has their values. In a failed run, ComparedRun::missing states the
 // reason.
-ResultGrid GridOfRuns(absl::Span<const RunInGrid> runs);
+ResultGrid GridOfRuns(absl::Span<const ComparedRun> runs);
 
 // Returns lines to print: the metrics of each run with 95 % intervals over
 // examples, and comparisons over examples. If a value has several seeds, also
@@ -38,7 +39,7 @@ std::string SignificanceText(const ResultGrid& grid);
 
 // Returns all comparisons as a JSON object. For exactly two runs, the object
 // includes the data of RunComparisonText().
-nlohmann::ordered_json ComparisonJson(absl::Span<const RunInGrid> runs);
+nlohmann::ordered_json ComparisonJson(absl::Span<const ComparedRun> runs);
 
 }  // namespace regard
 

@@ -25,8 +25,8 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-RunInGrid Finished() {
-  RunInGrid run;
+ComparedRun Finished() {
+  ComparedRun run;
   run.config = {{"seed", "1"}, {"optimizer", "{...}"}, {"optimizer.rate", "2"}};
   run.status.state = RunState::kFinished;
   run.status.step = 10;
@@ -46,7 +46,7 @@ TEST(RunComparisonText, SaysThatARepeatedRunIsTheSame) {
 }
 
 TEST(RunComparisonText, ListsWhatDiffersAndWhatMoved) {
-  RunInGrid other = Finished();
+  ComparedRun other = Finished();
   other.config[2] = {"optimizer.rate", "3"};
   other.config.push_back({"name", "\"b\""});
   other.status.step = 20;
@@ -67,7 +67,7 @@ TEST(RunComparisonText, ListsWhatDiffersAndWhatMoved) {
 }
 
 TEST(RunComparisonText, HasNoChangeForNonFiniteValues) {
-  RunInGrid other = Finished();
+  ComparedRun other = Finished();
   other.status.state = RunState::kFailed;
   other.status.metrics["dev/loss"] = NAN;
   other.status.weights_digest.clear();
@@ -90,9 +90,9 @@ TEST(ReadRun, NamesTheFileThatIsMissing) {
 }
 
 // Returns a run with ten examples, of which `right` are correct.
-RunInGrid RunOf(const std::string& name, int seed, const std::string& rate,
-                int right) {
-  RunInGrid run;
+ComparedRun RunOf(const std::string& name, int seed, const std::string& rate,
+                  int right) {
+  ComparedRun run;
   run.label = name;
   run.status.state = RunState::kFinished;
   run.config = {{"name", absl::StrCat("\"", name, "\"")},
@@ -131,13 +131,13 @@ TEST(GridOfRuns, SeedsAreComparedIfNothingElseDiffers) {
 }
 
 TEST(GridOfRuns, TheSameRunTwiceIsTwoValues) {
-  const RunInGrid run = RunOf("a", 0, "1", 5);
+  const ComparedRun run = RunOf("a", 0, "1", 5);
   EXPECT_EQ(GridOfRuns({run, run, RunOf("b", 0, "2", 5)}).axes[0].values.size(),
             3);
 }
 
 TEST(SignificanceText, SaysThatARunDoesNotDifferFromItself) {
-  const RunInGrid run = RunOf("a", 0, "1", 5);
+  const ComparedRun run = RunOf("a", 0, "1", 5);
   const std::string text = SignificanceText(GridOfRuns({run, run}));
   EXPECT_THAT(text, HasSubstr("  run  seed  test/accuracy\n"
                               "  a          0.5 ("));
@@ -162,9 +162,9 @@ TEST(SignificanceText, ComparesOverExamplesAndOverSeeds) {
 }
 
 TEST(SignificanceText, NamesRunsWithoutAPartnerOfTheirSeed) {
-  const RunInGrid a0 = RunOf("a0", 0, "1", 5);
-  const RunInGrid a1 = RunOf("a1", 1, "1", 5);
-  const RunInGrid b2 = RunOf("b2", 2, "2", 5);
+  const ComparedRun a0 = RunOf("a0", 0, "1", 5);
+  const ComparedRun a1 = RunOf("a1", 1, "1", 5);
+  const ComparedRun b2 = RunOf("b2", 2, "2", 5);
   constexpr char kAlone[] =
       "not compared because no baseline run has the same seed: ";
   EXPECT_THAT(SignificanceText(GridOfRuns({a0, a1, b2})),
@@ -174,7 +174,7 @@ TEST(SignificanceText, NamesRunsWithoutAPartnerOfTheirSeed) {
       HasSubstr(absl::StrCat(kAlone, "a1, b2\nover examples:\n")));
 }
 
-RunInGrid With(RunInGrid run, RunState state) {
+ComparedRun With(ComparedRun run, RunState state) {
   run.status.state = state;
   run.status.step = 40;
   return run;
@@ -183,13 +183,13 @@ RunInGrid With(RunInGrid run, RunState state) {
 // Metrics of an unfinished run are not results, so significance tests must not
 // include the run.
 TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
-  std::vector<RunInGrid> runs;
+  std::vector<ComparedRun> runs;
   for (int seed = 0; seed < 6; ++seed) {
     runs.push_back(RunOf(absl::StrCat("a", seed), seed, "1", seed % 2));
     runs.push_back(RunOf(absl::StrCat("b", seed), seed, "2", 9));
   }
   for (const RunState state : {RunState::kRunning, RunState::kInterrupted}) {
-    std::vector<RunInGrid> some = runs;
+    std::vector<ComparedRun> some = runs;
     some[11] = With(RunOf("b5", 5, "2", 0), state);
     const Comparison comparison =
         CompareWithBaselines(GridOfRuns(some)).front();
@@ -218,8 +218,8 @@ TEST(GridOfRuns, AnUnfinishedBaselineIsNotReplaced) {
 }
 
 TEST(StatesText, ListsRunsAndWhichAreNotCompared) {
-  const RunInGrid a = RunOf("a", 0, "1", 5);
-  const RunInGrid b = With(RunOf("b", 0, "2", 5), RunState::kInterrupted);
+  const ComparedRun a = RunOf("a", 0, "1", 5);
+  const ComparedRun b = With(RunOf("b", 0, "2", 5), RunState::kInterrupted);
   EXPECT_EQ(StatesText({a, a}), "");
   EXPECT_EQ(StatesText({a, a, a}),
             "runs:\n"
@@ -236,7 +236,7 @@ TEST(StatesText, ListsRunsAndWhichAreNotCompared) {
 }
 
 TEST(ComparisonJson, HasRunsDifferencesAndComparisons) {
-  RunInGrid b = RunOf("b", 0, "2", 10);
+  ComparedRun b = RunOf("b", 0, "2", 10);
   b.status.weights_digest = "cd";
   b.status.step = 7;
   EXPECT_EQ(JsonText(ComparisonJson({RunOf("a", 0, "1", 4), b})),
@@ -267,8 +267,8 @@ TEST(ComparisonJson, HasRunsDifferencesAndComparisons) {
 }
 
 TEST(SignificanceText, SaysThatThereIsNothingToCompare) {
-  RunInGrid run = RunOf("a", 0, "1", 5);
-  RunInGrid other = RunOf("b", 0, "2", 5);
+  ComparedRun run = RunOf("a", 0, "1", 5);
+  ComparedRun other = RunOf("b", 0, "2", 5);
   other.sets[0].examples[3].input = "another";
   EXPECT_THAT(SignificanceText(GridOfRuns({run, other})),
               HasSubstr("over examples: not compared because the runs were "

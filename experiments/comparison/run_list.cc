@@ -31,8 +31,8 @@ constexpr size_t kMaxMetrics = 2;  // per run, if the user names no metric
 
 // Returns the fields in which a run differs from the typical run. Ignores
 // annotations, such as `note`.
-std::vector<FieldDifference> Differences(const RunInGrid& typical,
-                                         const RunInGrid& run) {
+std::vector<FieldDifference> Differences(const ComparedRun& typical,
+                                         const ComparedRun& run) {
   std::vector<FieldDifference> differences =
       DiffResolvedFields(typical.config, run.config);
   std::erase_if(differences, [](const FieldDifference& difference) {
@@ -45,7 +45,7 @@ std::vector<FieldDifference> Differences(const RunInGrid& typical,
 constexpr size_t kMaxDifferenceText = 240;
 
 // Returns the fields that the user set to values other than their defaults.
-std::vector<ResolvedField> SetFields(const RunInGrid& run) {
+std::vector<ResolvedField> SetFields(const ComparedRun& run) {
   std::vector<ResolvedField> fields = run.config;
   std::erase_if(fields, [](const ResolvedField& field) {
     return field.origin == "default";
@@ -54,14 +54,15 @@ std::vector<ResolvedField> SetFields(const RunInGrid& run) {
 }
 
 // Returns the value of a field, or null if the config of the run lacks it.
-const std::string* ValueOf(const RunInGrid& run, const std::string& path) {
+const std::string* ValueOf(const ComparedRun& run, const std::string& path) {
   const auto found = std::ranges::find(run.config, path, &ResolvedField::path);
   return found == run.config.end() ? nullptr : &found->value;
 }
 
 // Returns the differences of a run as "PATH=VALUE  PATH=VALUE". Omits fields
 // with default values if the typical run lacks their whole message.
-std::string DifferencesText(const RunInGrid& typical, const RunInGrid& run) {
+std::string DifferencesText(const ComparedRun& typical,
+                            const ComparedRun& run) {
   std::vector<std::string> texts;
   size_t size = 0;
   size_t left_out = 0;
@@ -101,7 +102,7 @@ std::string DifferencesText(const RunInGrid& typical, const RunInGrid& run) {
 // Returns the names of the first metrics on the test splits, in the order of
 // their declaration. Includes named test splits ("test.news/bleu"). Without a
 // test split, returns metrics on dev.
-std::vector<std::string> KeyMetrics(const RunInGrid& run) {
+std::vector<std::string> KeyMetrics(const ComparedRun& run) {
   std::vector<std::string> keys;
   for (const std::vector<const char*>& prefixes :
        {std::vector{"test/", "test."}, std::vector{"dev/"}}) {
@@ -125,7 +126,7 @@ std::vector<std::string> KeyMetrics(const RunInGrid& run) {
 }
 
 // Returns a metric, or NaN if the run does not have it.
-double MetricOf(const RunInGrid& run, const std::string& name) {
+double MetricOf(const ComparedRun& run, const std::string& name) {
   const auto found = run.status.metrics.find(name);
   return found == run.status.metrics.end()
              ? std::numeric_limits<double>::quiet_NaN()
@@ -136,7 +137,7 @@ double MetricOf(const RunInGrid& run, const std::string& name) {
 // Returns an error if this folder cannot be read. If a subfolder cannot be
 // read, adds it with the error.
 absl::Status AddRuns(const std::string& top, const std::string& name,
-                     FileOperations& files, std::vector<RunInGrid>* runs) {
+                     FileOperations& files, std::vector<ComparedRun>* runs) {
   const std::string folder = name.empty() ? top : JoinPath(top, name);
   REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                           ListDirectory(folder, files));
@@ -158,9 +159,9 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
     }
   }
   const auto add = [&](const std::string& label,
-                       absl::StatusOr<RunInGrid> run) {
+                       absl::StatusOr<ComparedRun> run) {
     if (!run.ok()) {
-      run = RunInGrid{.missing = std::string(run.status().message())};
+      run = ComparedRun{.missing = std::string(run.status().message())};
     }
     run->label = label;
     runs->push_back(*std::move(run));
@@ -178,24 +179,24 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
 
 }  // namespace
 
-absl::StatusOr<std::vector<RunInGrid>> FindRuns(const std::string& folder,
-                                                FileOperations& files) {
-  std::vector<RunInGrid> runs;
+absl::StatusOr<std::vector<ComparedRun>> FindRuns(const std::string& folder,
+                                                  FileOperations& files) {
+  std::vector<ComparedRun> runs;
   REGARD_RETURN_IF_ERROR(EnsureErrorPrefix(AddRuns(folder, "", files, &runs)));
   if (runs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", folder,
         ": contains no run; name a directory that contains run folders"));
   }
-  std::ranges::sort(runs, {}, &RunInGrid::label);
+  std::ranges::sort(runs, {}, &ComparedRun::label);
   return runs;
 }
 
 absl::Status SortByMetric(const std::string& metric,
-                          std::vector<RunInGrid>* runs) {
+                          std::vector<ComparedRun>* runs) {
   std::set<std::string> known;
   Better better = Better::kNeither;
-  for (const RunInGrid& run : *runs) {
+  for (const ComparedRun& run : *runs) {
     for (const auto& [name, value] : run.status.metrics) known.insert(name);
     const MetricInfo* const info = FindMetric(run.metric_infos, metric);
     if (info != nullptr) better = info->better;
@@ -207,7 +208,7 @@ absl::Status SortByMetric(const std::string& metric,
                                                    SuggestName(metric, names)));
   }
   const double sign = better == Better::kHigher ? -1 : 1;
-  const auto key = [&](const RunInGrid& run) {
+  const auto key = [&](const ComparedRun& run) {
     const double value = sign * MetricOf(run, metric);
     return std::pair(std::isnan(value), std::isnan(value) ? 0 : value);
   };
@@ -215,9 +216,10 @@ absl::Status SortByMetric(const std::string& metric,
   return absl::OkStatus();
 }
 
-absl::Status FilterByTag(const std::string& tag, std::vector<RunInGrid>* runs) {
+absl::Status FilterByTag(const std::string& tag,
+                         std::vector<ComparedRun>* runs) {
   std::set<std::string> known;
-  const auto tags_of = [](const RunInGrid& run) {
+  const auto tags_of = [](const ComparedRun& run) {
     std::vector<std::string> tags;
     for (const ResolvedField& field : run.config) {
       if (field.path != "tags") continue;
@@ -229,7 +231,7 @@ absl::Status FilterByTag(const std::string& tag, std::vector<RunInGrid>* runs) {
     }
     return tags;
   };
-  for (const RunInGrid& run : *runs) {
+  for (const ComparedRun& run : *runs) {
     for (const std::string& of_run : tags_of(run)) known.insert(of_run);
   }
   if (known.count(tag) == 0) {
@@ -238,13 +240,13 @@ absl::Status FilterByTag(const std::string& tag, std::vector<RunInGrid>* runs) {
                                                    ": no run has this tag",
                                                    SuggestName(tag, names)));
   }
-  std::erase_if(*runs, [&](const RunInGrid& run) {
+  std::erase_if(*runs, [&](const ComparedRun& run) {
     return std::ranges::count(tags_of(run), tag) == 0;
   });
   return absl::OkStatus();
 }
 
-size_t TypicalRun(const std::vector<RunInGrid>& runs) {
+size_t TypicalRun(const std::vector<ComparedRun>& runs) {
   std::vector<size_t> indices;
   std::vector<std::vector<ResolvedField>> configs;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -259,12 +261,12 @@ size_t TypicalRun(const std::vector<RunInGrid>& runs) {
   return indices[std::ranges::min_element(counts) - counts.begin()];
 }
 
-std::string RunListText(const std::vector<RunInGrid>& runs,
+std::string RunListText(const std::vector<ComparedRun>& runs,
                         const std::string& metric) {
   Table table = {{"run", "state", "step"}};
   std::vector<std::string> metrics;
   if (!metric.empty()) metrics.push_back(metric);
-  for (const RunInGrid& run : runs) {
+  for (const ComparedRun& run : runs) {
     for (const std::string& key : KeyMetrics(run)) {
       if (std::ranges::find(metrics, key) == metrics.end()) {
         metrics.push_back(key);
@@ -272,10 +274,10 @@ std::string RunListText(const std::vector<RunInGrid>& runs,
     }
   }
   table.header.insert(table.header.end(), metrics.begin(), metrics.end());
-  const RunInGrid& typical = runs[TypicalRun(runs)];
+  const ComparedRun& typical = runs[TypicalRun(runs)];
   table.header.push_back(
       runs.size() > 1 ? absl::StrCat("differences from ", typical.label) : "");
-  for (const RunInGrid& run : runs) {
+  for (const ComparedRun& run : runs) {
     if (!run.missing.empty()) {
       std::vector<std::string>& row =
           table.rows.emplace_back(table.header.size());
@@ -298,10 +300,10 @@ std::string RunListText(const std::vector<RunInGrid>& runs,
   return TableText(table, std::numeric_limits<int>::max(), "");
 }
 
-nlohmann::ordered_json RunListJson(const std::vector<RunInGrid>& runs) {
-  const RunInGrid& typical = runs[TypicalRun(runs)];
+nlohmann::ordered_json RunListJson(const std::vector<ComparedRun>& runs) {
+  const ComparedRun& typical = runs[TypicalRun(runs)];
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const RunInGrid& run : runs) {
+  for (const ComparedRun& run : runs) {
     nlohmann::ordered_json& entry = list.emplace_back();
     entry["run"] = run.label;
     if (!run.missing.empty()) {

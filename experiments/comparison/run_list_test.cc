@@ -27,8 +27,8 @@ using testing::IsOk;
 using ::testing::Not;
 using testing::StatusIs;
 
-RunInGrid RunOf(const std::string& label, const std::string& width,
-                double accuracy) {
+ComparedRun RunOf(const std::string& label, const std::string& width,
+                  double accuracy) {
   return {.label = label,
           .status = {.state = RunState::kFinished,
                      .step = 7,
@@ -39,16 +39,16 @@ RunInGrid RunOf(const std::string& label, const std::string& width,
           .config = {{"name", label}, {"seed", "1"}, {"width", width}}};
 }
 
-std::vector<std::string> Labels(const std::vector<RunInGrid>& runs) {
+std::vector<std::string> Labels(const std::vector<ComparedRun>& runs) {
   std::vector<std::string> labels;
-  for (const RunInGrid& run : runs) labels.push_back(run.label);
+  for (const ComparedRun& run : runs) labels.push_back(run.label);
   return labels;
 }
 
 TEST(RunListTest, ListsDifferencesFromTheMostTypicalRun) {
-  const std::vector<RunInGrid> runs = {
+  const std::vector<ComparedRun> runs = {
       RunOf("a", "64", 0.5), RunOf("b", "32", 0.75), RunOf("c", "32", 0.25),
-      RunInGrid{.label = "d", .missing = "no status"}};
+      ComparedRun{.label = "d", .missing = "no status"}};
   EXPECT_EQ(TypicalRun(runs), 1);
   EXPECT_EQ(RunListText(runs, ""),
             "run  state       step  test/accuracy  differences from b\n"
@@ -65,8 +65,8 @@ TEST(RunListTest, ListsDifferencesFromTheMostTypicalRun) {
 }
 
 TEST(RunListTest, KeepsTheRunsOfATag) {
-  std::vector<RunInGrid> runs = {RunOf("a", "64", 0.5), RunOf("b", "32", 0.75),
-                                 RunOf("c", "32", 0.25)};
+  std::vector<ComparedRun> runs = {
+      RunOf("a", "64", 0.5), RunOf("b", "32", 0.75), RunOf("c", "32", 0.25)};
   runs[0].config.push_back({"tags", "\"scores\""});
   runs[0].config.push_back({"tags", "\"old\""});
   runs[2].config.push_back({"tags", "\"old\""});
@@ -79,17 +79,17 @@ TEST(RunListTest, KeepsTheRunsOfATag) {
 }
 
 TEST(RunListTest, NotesAndTagsAreNotDifferences) {
-  RunInGrid noted = RunOf("b", "64", 0.5);
+  ComparedRun noted = RunOf("b", "64", 0.5);
   noted.config.push_back({"note", "\"again\""});
   noted.config.push_back({"tags", "\"old\""});
-  const std::vector<RunInGrid> runs = {RunOf("a", "64", 0.5), noted};
+  const std::vector<ComparedRun> runs = {RunOf("a", "64", 0.5), noted};
   EXPECT_THAT(RunListText(runs, ""), Not(HasSubstr("again")));
   EXPECT_EQ(RunListJson(runs)["runs"][1]["differences"].size(), 0);
 }
 
 TEST(RunListTest, LeavesOutDefaults) {
-  RunInGrid recurrent = RunOf("a", "64", 0.5);
-  RunInGrid transformer = recurrent;
+  ComparedRun recurrent = RunOf("a", "64", 0.5);
+  ComparedRun transformer = recurrent;
   transformer.label = "b";
   recurrent.config = ParseResolvedFields(
                          "rate: 4  # default\n"
@@ -119,8 +119,8 @@ TEST(RunListTest, LeavesOutDefaults) {
 }
 
 TEST(RunListTest, CutsALongListOfDifferences) {
-  const RunInGrid typical = RunOf("a", "64", 0.5);
-  RunInGrid other = typical;
+  const ComparedRun typical = RunOf("a", "64", 0.5);
+  ComparedRun other = typical;
   other.label = "b";
   for (int i = 10; i < 50; ++i) {
     other.config.push_back({absl::StrCat("field_", i), "1"});
@@ -130,12 +130,12 @@ TEST(RunListTest, CutsALongListOfDifferences) {
 }
 
 TEST(RunListTest, ShowsTwoMetricsOfTestOrOfDev) {
-  RunInGrid tested = RunOf("a", "64", 0.5);
+  ComparedRun tested = RunOf("a", "64", 0.5);
   tested.metric_infos = {
       {"loss", "", ""}, {"bleu", "", ""}, {"accuracy", "", ""}};
   tested.status.metrics = {
       {"test/accuracy", 1}, {"test/bleu", 2}, {"test/loss", 3}};
-  RunInGrid untested = tested;
+  ComparedRun untested = tested;
   untested.label = "b";
   untested.status.metrics = {{"dev/accuracy", 4}, {"train/loss", 5}};
   EXPECT_EQ(RunListText({tested, untested}, ""),
@@ -149,7 +149,7 @@ TEST(RunListTest, ShowsTwoMetricsOfTestOrOfDev) {
 }
 
 TEST(RunListTest, ShowsTwoMetricsOfEachTestWithAName) {
-  RunInGrid run = RunOf("a", "64", 0.5);
+  ComparedRun run = RunOf("a", "64", 0.5);
   run.metric_infos = {{"loss", "", ""}, {"bleu", "", ""}, {"chrf", "", ""}};
   for (const char* name :
        {"test.first/bleu", "test.first/chrf", "test.second/chrf",
@@ -162,9 +162,9 @@ TEST(RunListTest, ShowsTwoMetricsOfEachTestWithAName) {
 }
 
 TEST(RunListTest, TheFirstOfSeveralRunsIsTypical) {
-  const RunInGrid a = RunOf("a", "64", 0.5);
-  const RunInGrid b = RunOf("b", "32", 0.5);
-  const RunInGrid none = {.label = "n", .missing = "no status"};
+  const ComparedRun a = RunOf("a", "64", 0.5);
+  const ComparedRun b = RunOf("b", "32", 0.5);
+  const ComparedRun none = {.label = "n", .missing = "no status"};
   EXPECT_EQ(TypicalRun({a, b}), 0);
   EXPECT_EQ(TypicalRun({none, a, b}), 1);
   EXPECT_EQ(TypicalRun({none}), 0);
@@ -176,9 +176,9 @@ TEST(RunListTest, TheFirstOfSeveralRunsIsTypical) {
 }
 
 TEST(RunListTest, SortsTheBestFirstInEitherDirection) {
-  std::vector<RunInGrid> runs = {RunOf("a", "64", 0.5),
-                                 RunInGrid{.label = "none"},
-                                 RunOf("b", "32", 0.75)};
+  std::vector<ComparedRun> runs = {RunOf("a", "64", 0.5),
+                                   ComparedRun{.label = "none"},
+                                   RunOf("b", "32", 0.75)};
   runs[0].status.metrics["train/loss"] = 1;
   ASSERT_THAT(SortByMetric("test/accuracy", &runs), IsOk());
   EXPECT_THAT(Labels(runs), ElementsAre("b", "a", "none"));
@@ -208,7 +208,7 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
   ASSERT_THAT(
       WriteFileAtomically(JoinPath(folder, "b/examples.jsonl"), "no JSON\n"),
       IsOk());
-  const std::vector<RunInGrid> runs = FindRuns(folder).value();
+  const std::vector<ComparedRun> runs = FindRuns(folder).value();
   EXPECT_THAT(Labels(runs), ElementsAre("a/deep", "b", "b/baseline"));
   EXPECT_THAT(runs[0].missing, HasSubstr("status.json"));
   EXPECT_EQ(runs[1].missing, "");
@@ -251,7 +251,7 @@ TEST(RunListTest, ReportsUnreadableFolders) {
   const std::string folder = JoinPath(::testing::TempDir(), "shared");
   std::filesystem::create_directories(JoinPath(folder, "a/private"));
   PrivateFolders files;
-  const std::vector<RunInGrid> runs = FindRuns(folder, files).value();
+  const std::vector<ComparedRun> runs = FindRuns(folder, files).value();
   EXPECT_THAT(Labels(runs), ElementsAre("a/private"));
   EXPECT_THAT(runs[0].missing, HasSubstr("cannot list: Permission denied"));
   EXPECT_THAT(

@@ -40,7 +40,7 @@ struct SweepArm {
   // Unique name of letters, digits, '.', '_' and '-', such as
   // "dot__learning_rate_0.004".
   std::string name = {};
-  std::vector<size_t> coordinates = {};              // see RunInGrid
+  std::vector<size_t> coordinates = {};              // see ComparedRun
   std::vector<ConfigTextWithOrigin> overrides = {};  // without the seed
 };
 

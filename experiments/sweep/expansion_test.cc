@@ -166,7 +166,7 @@ TEST(ExpandSweepTest, ReportsAllProblems) {
               HasSubstr("must have at most 100000 runs"));
 }
 
-TEST(SweepSourceTest, SaysWhereAPartWasWritten) {
+TEST(SweepWithOriginsTest, SaysWhereAPartWasWritten) {
   SweepWithOrigins source;
   EXPECT_EQ(source.OriginWithColumn("axis[0].value[0]"), "--axis");
   EXPECT_EQ(source.OriginWithColumn("override[3]"), "--set");

@@ -59,10 +59,10 @@ absl::Status FindFinishedRuns(SweepCells& cells) {
 
 absl::StatusOr<size_t> ImportRuns(const SweepOptions& options,
                                   SweepCells& cells) {
-  REGARD_ASSIGN_OR_RETURN(const std::vector<RunInGrid> runs,
+  REGARD_ASSIGN_OR_RETURN(const std::vector<ComparedRun> runs,
                           FindRuns(options.import_from));
   std::map<std::string, std::string> folders;  // finished runs by key
-  for (const RunInGrid& run : runs) {
+  for (const ComparedRun& run : runs) {
     if (!run.missing.empty() || run.status.state != RunState::kFinished) {
       continue;
     }

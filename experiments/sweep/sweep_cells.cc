@@ -124,14 +124,14 @@ absl::Status CheckMetrics(const Sweep& sweep, const Plugins& plugins,
 using Digests = std::map<std::string, std::string>;
 
 // Checks the data of each arm, and returns their digests.
-absl::StatusOr<std::vector<Digests>> DataOfArms(const CellFunctions& programs,
+absl::StatusOr<std::vector<Digests>> DataOfArms(const CellFunctions& functions,
                                                 int jobs,
                                                 const SweepCells& cells) {
   const auto results = ComputeInChildren(
       cells.configs.size(), jobs,
       [&](size_t arm) -> absl::StatusOr<std::string> {
         REGARD_ASSIGN_OR_RETURN(const Digests digests,
-                                programs.data_digests(cells.configs[arm]));
+                                functions.data_digests(cells.configs[arm]));
         return JsonText({{"data", nlohmann::ordered_json(digests)}});
       });
   ArmErrors errors;
@@ -251,7 +251,7 @@ void UpdateCellState(const std::map<std::string, CellResult>& known,
 }
 
 absl::StatusOr<SweepCells> CheckSweep(const SweepWithOrigins& source, int jobs,
-                                      const CellFunctions& programs,
+                                      const CellFunctions& functions,
                                       const Plugins& plugins) {
   const Sweep& sweep = source.sweep;
   SweepCells cells;
@@ -261,7 +261,7 @@ absl::StatusOr<SweepCells> CheckSweep(const SweepWithOrigins& source, int jobs,
   REGARD_RETURN_IF_ERROR(LoadArms(sweep, plugins, cells));
   REGARD_RETURN_IF_ERROR(CheckMetrics(sweep, plugins, cells));
   REGARD_ASSIGN_OR_RETURN(const std::vector<Digests> data,
-                          DataOfArms(programs, jobs, cells));
+                          DataOfArms(functions, jobs, cells));
   const std::string level = BuildEnvironment().instruction_set;
   for (const auto& [arm, seed] : cells.plan.cells) {
     Experiment config = cells.configs[arm].config;
@@ -276,10 +276,10 @@ absl::StatusOr<SweepCells> CheckSweep(const SweepWithOrigins& source, int jobs,
 
 absl::StatusOr<SweepCells> PlanSweep(const SweepWithOrigins& source,
                                      const SweepOptions& options,
-                                     const CellFunctions& programs,
+                                     const CellFunctions& functions,
                                      const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(SweepCells cells,
-                          CheckSweep(source, options.jobs, programs, plugins));
+                          CheckSweep(source, options.jobs, functions, plugins));
   REGARD_ASSIGN_OR_RETURN(const auto known, KnownCells(options));
   for (CellWithState& cell : cells.cells) {
     cell.folder =

@@ -45,10 +45,10 @@ struct CellWithState {
   std::string folder = {};  // the run folder
   CellKey key = {};
   SweepCellState state = SweepCellState::kWaiting;
-  // The failure in stage kFailed, or the difference in stage kOther.
+  // The failure in state kFailed, or the difference in state kOther.
   std::string reason = {};
   CellTrainingRecord record = {};
-  CellResult finished = {};  // only in stage kRecorded
+  CellResult finished = {};  // only in state kRecorded
 
   std::string RecordPath() const { return folder + ".json"; }
   std::string LogPath() const { return folder + ".log"; }
@@ -80,21 +80,21 @@ struct SweepOptions {
   int threads = 1;       // per run
   int jobs = 1;          // number of runs at the same time
   bool collect = false;  // whether to train nothing
-  bool replace = false;  // whether to train cells in stage kOther again
+  bool replace = false;  // whether to train cells in state kOther again
 };
 
 // Checks the config and the data of every arm, `jobs` at the same time.
 // Computes the keys of the cells, but not their folders. An error contains the
 // errors of all arms, and can be printed as it is.
 absl::StatusOr<SweepCells> CheckSweep(const SweepWithOrigins& source, int jobs,
-                                      const CellFunctions& programs,
+                                      const CellFunctions& functions,
                                       const Plugins& plugins);
 
 // Like CheckSweep(), but also finds the progress of each cell in `options.out`.
 // Writes nothing if there is an error.
 absl::StatusOr<SweepCells> PlanSweep(const SweepWithOrigins& source,
                                      const SweepOptions& options,
-                                     const CellFunctions& programs,
+                                     const CellFunctions& functions,
                                      const Plugins& plugins);
 
 // Updates the state of a cell from its folder and record. `known` contains

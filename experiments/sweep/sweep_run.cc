@@ -135,11 +135,11 @@ absl::Status ClearCell(CellWithState& cell) {
 class CellTrainer {
  public:
   CellTrainer(const Sweep& sweep, const SweepOptions& options,
-              const CellFunctions& programs, const ProgressOutput& output,
+              const CellFunctions& functions, const ProgressOutput& output,
               SweepCells& cells)
       : sweep_(sweep),
         options_(options),
-        programs_(programs),
+        functions_(functions),
         cells_(cells),
         output_(output),
         table_(output),
@@ -177,7 +177,7 @@ class CellTrainer {
     const std::vector<std::string> arguments =
         cells_.TrainArguments(cell, sweep_, options_.threads);
     return processes.Start(index, cell.LogPath(), [this, &arguments] {
-      return programs_.train(arguments);
+      return functions_.train(arguments);
     });
   }
 
@@ -232,7 +232,7 @@ class CellTrainer {
   void NoteMetric(const CellWithState& cell) {
     if (!metric_.empty()) return;
     ResultGrid grid = {.primary = sweep_.metric()};
-    absl::StatusOr<RunInGrid> run = ReadRunSummary(cell.folder);
+    absl::StatusOr<ComparedRun> run = ReadRunSummary(cell.folder);
     if (run.ok()) grid.runs.push_back(*std::move(run));
     metric_ = PrimaryMetric(grid);
   }
@@ -303,7 +303,7 @@ class CellTrainer {
 
   const Sweep& sweep_;
   const SweepOptions& options_;
-  const CellFunctions& programs_;
+  const CellFunctions& functions_;
   SweepCells& cells_;
   const ProgressOutput& output_;
   LiveTable table_;
@@ -318,7 +318,7 @@ class CellTrainer {
 }  // namespace
 
 absl::StatusOr<int> TrainCells(const Sweep& sweep, const SweepOptions& options,
-                               const CellFunctions& programs,
+                               const CellFunctions& functions,
                                const ProgressOutput& output,
                                SweepCells& cells) {
   REGARD_ASSIGN_OR_RETURN(const Descriptor lock, LockSweep(options.out));
@@ -328,7 +328,7 @@ absl::StatusOr<int> TrainCells(const Sweep& sweep, const SweepOptions& options,
       REGARD_RETURN_IF_ERROR(ClearCell(cell));
     }
   }
-  return CellTrainer(sweep, options, programs, output, cells).Train();
+  return CellTrainer(sweep, options, functions, output, cells).Train();
 }
 
 absl::StatusOr<std::string> TrainCommands(const Sweep& sweep,
@@ -377,7 +377,7 @@ ResultGrid GridOf(const Sweep& sweep, const SweepCells& cells,
       .primary = sweep.metric(),
       .axes = cells.plan.axes};
   for (const CellWithState& cell : cells.cells) {
-    RunInGrid run;
+    ComparedRun run;
     if (cell.state == SweepCellState::kRecorded) {
       run.status = {.state = RunState::kFinished,
                     .metrics = cell.finished.metrics,
@@ -392,7 +392,7 @@ ResultGrid GridOf(const Sweep& sweep, const SweepCells& cells,
     } else if (!PathExists(cell.folder)) {
       run.missing = "not trained yet";
     } else {
-      absl::StatusOr<RunInGrid> read =
+      absl::StatusOr<ComparedRun> read =
           ReadFinishedRun(cell.folder, plugins.aggregates);
       if (read.ok()) run = *std::move(read);
       if (!read.ok()) run.missing = std::string(read.status().message());
@@ -403,7 +403,7 @@ ResultGrid GridOf(const Sweep& sweep, const SweepCells& cells,
     grid.runs.push_back(std::move(run));
   }
   // Sorts the report by arm, because cells are trained in the order of seeds.
-  std::ranges::stable_sort(grid.runs, {}, &RunInGrid::coordinates);
+  std::ranges::stable_sort(grid.runs, {}, &ComparedRun::coordinates);
   return grid;
 }
 

@@ -18,7 +18,7 @@ namespace regard {
 // Returns the signal that stopped the sweep, or 0. After a signal, all runs are
 // saved, and another call continues them.
 absl::StatusOr<int> TrainCells(const Sweep& sweep, const SweepOptions& options,
-                               const CellFunctions& programs,
+                               const CellFunctions& functions,
                                const ProgressOutput& output, SweepCells& cells);
 
 // Writes a record for each cell, so that `regard train` may train the cell in
@@ -28,7 +28,7 @@ absl::StatusOr<std::string> TrainCommands(const Sweep& sweep,
                                           SweepCells& cells);
 
 // Returns the runs of the cells as a grid for reports. For a run without
-// results, RunInGrid::missing states the reason.
+// results, ComparedRun::missing states the reason.
 ResultGrid GridOf(const Sweep& sweep, const SweepCells& cells,
                   const Plugins& plugins);
 

@@ -141,12 +141,13 @@ void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
   for (const FieldDescriptor* field : present) {
     const std::string name(field->name());
     if (field->containing_oneof() == nullptr &&
-        std::count(task->parts.begin(), task->parts.end(), name) == 0) {
+        std::count(task->model_fields.begin(), task->model_fields.end(),
+                   name) == 0) {
       problems.Add(name,
                    absl::StrCat("does not apply to `", model, "`; remove it"));
     }
   }
-  task->validate_parts(context, problems);
+  task->validate_model_fields(context, problems);
   // Compares the types, because two types may have the same name. Casting the
   // data to another type would fail.
   if (source == nullptr || *source->data_type == *task->data_type) return;

@@ -35,10 +35,11 @@ struct TaskInfo : PluginInfo<TaskContext> {
   std::string data;  // name of the data type on which the task trains
   const std::type_info* data_type;
   // Names of the members of ModelConfig that the task reads.
-  absl::Span<const char* const> parts;
+  absl::Span<const char* const> model_fields;
   bool searches;  // whether it reads Experiment.search
   std::vector<MetricInfo> metrics;
-  void (*validate_parts)(const TaskContext& context, ConfigProblems& problems);
+  void (*validate_model_fields)(const TaskContext& context,
+                                ConfigProblems& problems);
   // Calls RestoreData() of the task. Null if the task does not declare
   // RestoreData(). Creates empty data if `data` is empty.
   absl::Status (*keep)(const TaskContext& context, const AnyDataSource& source,
@@ -50,10 +51,10 @@ struct TaskInfo : PluginInfo<TaskContext> {
     using Data = typename Plugin::Data;
     data = Data::kName;
     data_type = &typeid(Data);
-    parts = Plugin::kModelFields;
+    model_fields = Plugin::kModelFields;
     searches = Plugin::kSearches;
     metrics = Plugin::Metrics();
-    validate_parts = &Plugin::ValidateModelFields;
+    validate_model_fields = &Plugin::ValidateModelFields;
     keep = nullptr;
     if constexpr (requires { &Plugin::RestoreData; }) {
       keep = [](const TaskContext& context, const AnyDataSource& source,

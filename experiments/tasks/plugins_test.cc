@@ -102,7 +102,7 @@ TEST(PluginsTest, AreAsInTheFile) {
     absl::StrAppend(&text, "## ", task.name, ": ", task.description, "\n",
                     task.searches ? "searches, " : "", "learns from ",
                     task.data, "\n");
-    for (const char* part : task.parts) {
+    for (const char* part : task.model_fields) {
       absl::StrAppend(&text, "reads model.", part, "\n");
     }
     for (const MetricInfo& metric : task.metrics) {

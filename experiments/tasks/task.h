@@ -69,7 +69,8 @@ class Task {
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
-  // Adds problems of the members in kParts, at paths relative to ModelConfig.
+  // Adds problems of the members in kModelFields, at paths relative to
+  // ModelConfig.
   static void ValidateModelFields(const TaskContext&, ConfigProblems&) {}
   // A task may also declare the following function, if Files() contains all
   // that its model needs from the training data:
@@ -110,7 +111,7 @@ class Task {
            });
   }
 
-  // A split that is evaluated but not trained on.
+  // The size of a split that is evaluated but not trained on.
   struct EvaluatedSplitSize {
     std::string split;  // "dev", "test"
     int64_t size = 0;

@@ -113,7 +113,7 @@ EventLog::EventLog(const tensorboard::EventWriterOptions& options,
       total_steps_(std::max<int64_t>(total_steps, 1)),
       task_(task),
       metrics_(metrics.begin(), metrics.end()),
-      last_picture_(PictureInterval(options.resumed_step.value_or(0))) {}
+      last_picture_(PictureIndex(options.resumed_step.value_or(0))) {}
 
 absl::StatusOr<EventLog> EventLog::Open(
     const tensorboard::EventWriterOptions& options, int64_t total_steps,
@@ -145,12 +145,12 @@ absl::Status EventLog::OnMetrics(const MetricsRecord& record) {
 
 // Returns the index of the segment that contains `step`, if the run is divided
 // into kMaxPictures equal segments.
-int64_t EventLog::PictureInterval(int64_t step) const {
+int64_t EventLog::PictureIndex(int64_t step) const {
   return step * kMaxPictures / total_steps_;
 }
 
 absl::Status EventLog::OnEvaluation(const EvaluatedModel& evaluated) {
-  const int64_t picture = PictureInterval(evaluated.step);
+  const int64_t picture = PictureIndex(evaluated.step);
   if (picture == last_picture_ && !evaluated.final) return absl::OkStatus();
   last_picture_ = picture;
   std::vector<Value> values;

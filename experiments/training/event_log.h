@@ -47,7 +47,7 @@ class EventLog : public TrainingEvents {
            tensorboard::EventWriter writer, int64_t total_steps,
            const Task& task, absl::Span<const MetricInfo> metrics);
 
-  int64_t PictureInterval(int64_t step) const;
+  int64_t PictureIndex(int64_t step) const;
 
   std::function<absl::Time()> clock_;
   tensorboard::EventWriter writer_;

@@ -41,7 +41,7 @@ std::unique_ptr<Schedule> MakeSchedule(const Experiment& config,
 
 absl::Span<const absl::string_view> FieldsThatMayChange() { return kMayChange; }
 
-RunLengthChange ComputeRunLengthChange(const Experiment& before,
+StepCountChange ComputeStepCountChange(const Experiment& before,
                                        const Experiment& now,
                                        Model<float>& model) {
   return {.before = BatchPlan(before, model).total_updates(),
@@ -50,7 +50,7 @@ RunLengthChange ComputeRunLengthChange(const Experiment& before,
 
 absl::StatusOr<CheckpointInfo> FindExtensibleCheckpoint(
     const std::vector<CheckpointInfo>& checkpoints,
-    const PreviousConfigAndChanges& extension, RunLengthChange lengths) {
+    const PreviousConfigAndChanges& extension, StepCountChange lengths) {
   const CheckpointInfo& newest = checkpoints.front();
   const bool more_time = newest.step < lengths.now &&
                          std::ranges::count(extension.paths, kMaxMinutes) > 0;
@@ -72,7 +72,7 @@ absl::StatusOr<CheckpointInfo> FindExtensibleCheckpoint(
 }
 
 std::string ScheduleNote(const Experiment& now, const Plugins& plugins,
-                         int64_t step, RunLengthChange lengths) {
+                         int64_t step, StepCountChange lengths) {
   if (lengths.before == lengths.now) return "";
   const std::unique_ptr<Schedule> old_schedule =
       MakeSchedule(now, plugins, lengths.before);

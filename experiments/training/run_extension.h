@@ -35,12 +35,12 @@ struct PreviousConfigAndChanges {
 
 // The numbers of optimizer steps of the whole run with the old and the new
 // config, if the run does not end early.
-struct RunLengthChange {
+struct StepCountChange {
   int64_t before = 0;
   int64_t now = 0;
 };
 
-RunLengthChange ComputeRunLengthChange(const Experiment& before,
+StepCountChange ComputeStepCountChange(const Experiment& before,
                                        const Experiment& now,
                                        Model<float>& model);
 
@@ -51,12 +51,12 @@ RunLengthChange ComputeRunLengthChange(const Experiment& before,
 // returns an error that can be printed as it is.
 absl::StatusOr<CheckpointInfo> FindExtensibleCheckpoint(
     const std::vector<CheckpointInfo>& checkpoints,
-    const PreviousConfigAndChanges& extension, RunLengthChange lengths);
+    const PreviousConfigAndChanges& extension, StepCountChange lengths);
 
 // Returns a note on how the new length affects the schedule after `step`
 // optimizer steps, or "" if the length does not change.
 std::string ScheduleNote(const Experiment& now, const Plugins& plugins,
-                         int64_t step, RunLengthChange lengths);
+                         int64_t step, StepCountChange lengths);
 
 }  // namespace regard
 

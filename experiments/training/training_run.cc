@@ -279,7 +279,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
         checkpoint_,
         FindExtensibleCheckpoint(
             latest.checkpoints, extension,
-            ComputeRunLengthChange(extension.before, loaded_.config,
+            ComputeStepCountChange(extension.before, loaded_.config,
                                    task_->model())));
   }
   REGARD_RETURN_IF_ERROR(PruneCheckpoints(
@@ -319,7 +319,7 @@ absl::Status TrainingRun::Extend(const PreviousConfigAndChanges& extension,
                folder_.File(former).c_str());
   const std::string note = ScheduleNote(
       loaded_.config, plugins, step,
-      ComputeRunLengthChange(extension.before, loaded_.config, task_->model()));
+      ComputeStepCountChange(extension.before, loaded_.config, task_->model()));
   if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
   return absl::OkStatus();
 }

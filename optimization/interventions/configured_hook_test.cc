@@ -140,7 +140,7 @@ TEST(Intervention, UniformWeightsKeepSumsAndMasks) {
 
 // State mixers have attention maps with negative elements. A negative weight
 // must be replaced and moved, unlike a weight of 0.
-TEST(Intervention, NegativeWeightsAreReplacedUnlikeZero) {
+TEST(Intervention, ReplacesNegativeWeightsButNotZeros) {
   const auto pass = [](const char* how, int64_t step) {
     return RunPass(Replace(how), step, "weights", {0}, {1, 1, 1, 5},
                    {.5, -.25, 0, -1, 0})

@@ -218,7 +218,7 @@ void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
 }
 
 bool Chooser::ReportAndCheckDone(const SourceSearchState& source) {
-  return !ReportChoice(source) || source.num_beams == 0 ||
+  return !ReportAndCheckContinue(source) || source.num_beams == 0 ||
          source.last_step < trace_.step() || IsLastStep(source) ||
          (source.ended.full() && !CanImprove(source));
 }
@@ -237,7 +237,7 @@ bool Chooser::CanImprove(const SourceSearchState& source) const {
 
 // Calls on_choice() unless it is null. Returns whether the search for the
 // source continues.
-bool Chooser::ReportChoice(const SourceSearchState& source) const {
+bool Chooser::ReportAndCheckContinue(const SourceSearchState& source) const {
   if (inputs_.on_choice == nullptr || source.last_step < trace_.step()) {
     return true;
   }

@@ -33,7 +33,8 @@ class Chooser {
 
   // Chooses continuations from the source's scores, which it may change.
   void Extend(SourceSearchState* source);
-  // Returns whether the source is done. Must be called after Extend().
+  // Reports the choice of this step. Returns whether the source is done. Must
+  // be called after Extend().
   bool ReportAndCheckDone(const SourceSearchState& source);
   // Returns the hypotheses of a source that is done.
   std::vector<Hypothesis> FinishAndCollectResults(SourceSearchState* source);
@@ -68,7 +69,9 @@ class Chooser {
     return NumPreviousChoices(source) + 1 >= source.most;
   }
   bool CanImprove(const SourceSearchState& source) const;
-  bool ReportChoice(const SourceSearchState& source) const;
+  // Calls on_choice() unless it is null. Returns whether the search for the
+  // source continues.
+  bool ReportAndCheckContinue(const SourceSearchState& source) const;
   // Returns the log-probability divided by the length penalty.
   double LengthNormalizedScore(const TracedHypothesis& partial,
                                int64_t length) const;

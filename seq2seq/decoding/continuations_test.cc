@@ -157,7 +157,7 @@ TEST(BestContinuationsTest, ARowOfNanHasNoContinuations) {
   EXPECT_TRUE(best.best().empty());
 }
 
-TEST(LogNormalizerTest, IsTheLogSoftmax) {
+TEST(RowLogSoftmaxTest, IsTheLogSoftmax) {
   const float logits[] = {1, 2, 3};
   const RowLogSoftmax normalizer = MakeRowLogSoftmax(logits, 3);
   const double sum = std::exp(-2) + std::exp(-1) + 1;

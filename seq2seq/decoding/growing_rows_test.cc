@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 
 // Tests every arrangement of at most four rows. Each new row is a copy of one
 // of four old rows.
-TEST(RowCopiesTest, MakeEveryArrangement) {
+TEST(RowCopyPlannerTest, MakeEveryArrangement) {
   constexpr int64_t kMaxRows = 4;
   Arena arena;
   RowCopyPlanner copies(kMaxRows, arena);
@@ -47,7 +47,7 @@ TEST(RowCopiesTest, MakeEveryArrangement) {
   }
 }
 
-TEST(RowCopiesDeathTest, RejectsTooManyRows) {
+TEST(RowCopyPlannerDeathTest, RejectsTooManyRows) {
   Arena arena;
   RowCopyPlanner copies(2, arena);
   EXPECT_DEATH(copies.PlanCopies({0, 1, 1}), "3 rows, at most 2");

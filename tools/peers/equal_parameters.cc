@@ -52,7 +52,7 @@ constexpr TimedModel kModels[] = {
 
 // Returns the sentences as one batch, with their vocabularies.
 SentenceData Batch(const std::vector<SentencePair>& pairs) {
-  TokenizedCorpus all;
+  ParallelCorpusBuilder all;
   for (const SentencePair& pair : pairs) all.Add(pair.source, pair.target);
   SentenceData data;
   data.source_vocabulary = all.SourceVocabulary(/*min_frequency=*/1);

@@ -160,7 +160,8 @@ Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
   const BertBatch first = {.size = 1,
                            .ids = batch.input.ids.subspan(0, kMapTokens),
                            .types = batch.input.types.subspan(0, kMapTokens)};
-  const TraceDescription labels = BertLabels(model_.pieces(), first.ids);
+  const TraceDescription labels =
+      BertTraceDescription(model_.pieces(), first.ids);
   const auto read = [&] { model_.bert()(forward, first); };
   for (const AttentionMap<float>& map :
        RecordAttentionMaps(forward, {kAllMaps}, read)) {

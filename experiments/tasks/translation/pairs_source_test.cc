@@ -82,7 +82,7 @@ class PairsSourceTest : public ::testing::Test {
 
   // Returns the training pairs as tokens.
   static std::vector<std::string> Train(const SentenceData& data) {
-    TokenizedCorpus copy = data.train;
+    ParallelCorpusBuilder copy = data.train;
     const Vocabulary source = copy.SourceVocabulary(1);
     const Vocabulary target = copy.TargetVocabulary(1);
     const ParallelCorpus corpus = std::move(copy).Encode(source, target);

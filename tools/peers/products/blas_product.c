@@ -21,7 +21,7 @@ void sgemm_compute(const char* trans_a, const char* trans_b, const int* m,
                    const float* b, const int* ldb, const float* beta, float* c,
                    const int* ldc);
 
-static struct ProductShape shape;
+static struct ProductSpec shape;
 static float* panels;
 static const float kOne = 1;
 static const float kZero = 0;
@@ -32,7 +32,7 @@ static int RightStride(void) {
   return shape.right_transposed ? shape.inner : shape.columns;
 }
 
-int PrepareProduct(const struct ProductShape* wanted, const float* b,
+int PrepareProduct(const struct ProductSpec* wanted, const float* b,
                    int packed) {
   if (wanted->in_bfloat16) return 0;
   shape = *wanted;

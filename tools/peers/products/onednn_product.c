@@ -56,7 +56,7 @@ static dnnl_memory_t Packed(const dnnl_memory_desc_t* plain,
   return to;
 }
 
-int PrepareProduct(const struct ProductShape* shape, const float* b,
+int PrepareProduct(const struct ProductSpec* shape, const float* b,
                    int packed) {
   if (shape->in_bfloat16) return 0;
   if (engine == NULL) {
