@@ -63,11 +63,11 @@ class ParallelCorpus {
 // Collects tokenized pairs and counts their tokens, until the vocabularies are
 // known:
 //
-//   ParallelCorpusBuilder tokenized;
-//   tokenized.Add(source_tokens, target_tokens);
-//   const Vocabulary source = tokenized.SourceVocabulary(/*min_frequency=*/1);
+//   ParallelCorpusBuilder builder;
+//   builder.Add(source_tokens, target_tokens);
+//   const Vocabulary source = builder.SourceVocabulary(/*min_frequency=*/1);
 //   ...
-//   const ParallelCorpus corpus = std::move(tokenized).Encode(source, target);
+//   const ParallelCorpus corpus = std::move(builder).Encode(source, target);
 //
 // Each different token is stored once.
 class ParallelCorpusBuilder {

@@ -98,8 +98,8 @@ class DecoderState : public LayerState<T> {
   int64_t position_ = 0;
   absl::Span<const int32_t> lengths_;
   absl::Span<Slot> slots_;
-  DecoderStateStore<T>* store_ =
-      nullptr;  // the store if this is a View(), or null
+  // The store if this is a View(), or null.
+  DecoderStateStore<T>* store_ = nullptr;
 };
 
 // Storage for a decoder's state that survives rewinding the tape after each

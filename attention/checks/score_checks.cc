@@ -313,7 +313,7 @@ void OrderOfPairsMattersOnlyIfPositionAware(const ScoreToCheck& score,
                        "the order of keys changes the context, but "
                        "kPositionAware is false");
   }
-  // The score may depend on the query's position, but not on the keys' order.
+  // A position-aware score may use only the position of the query.
   problem.positions.first_query = 2;
   const TestArray moved = scorer.Compute(problem).context;
   expect.True(LargestDifference(got, expected) > 1e-6 ||

@@ -53,8 +53,8 @@ struct LabelledMatrix {
   std::vector<std::string> columns = {};
   // One matrix per head, each [rows, columns], row-major.
   std::vector<std::vector<double>> heads = {};
-  std::vector<CellRectangle> gold =
-      {};  // cells to outline, such as a gold alignment
+  // Cells to outline, such as a gold alignment.
+  std::vector<CellRectangle> gold = {};
   // The hook point of the weights, in the form that `intervene` accepts. Empty
   // if there is none. In figures, the hook point replaces the part of the title
   // before ": ". In attention.json, the title does not change.

@@ -60,8 +60,8 @@ struct CellWithState {
 
 struct SweepCells {
   ExpandedSweep plan = {};
-  std::vector<LoadedConfig> configs =
-      {};  // one for each arm, with the first seed
+  // One for each arm, with the first seed.
+  std::vector<LoadedConfig> configs = {};
   std::vector<CellWithState> cells = {};  // cells in the order of training
 
   // Returns the name of a cell, such as "dot/seed-3".
